@@ -14,7 +14,7 @@ import {
   type ViewContext,
 } from '../src/views';
 import { galleryForms, type GalleryForms } from './forms';
-import { at, log, models, moved, ok, served, unavailable } from './tables';
+import { at, log, models, failedOver, ok, served, unavailable } from './tables';
 import type {
   BadgeModel,
   BannerModel,
@@ -33,7 +33,7 @@ import type {
   ToastModel,
 } from '../src/views';
 
-/** Every partial in all its states, with figures such as a real account has. Development only. */
+/** Every partial in all its states, with realistic figures. Development only. */
 export interface GalleryModel extends GalleryForms {
   shell: Required<Pick<ViewContext, 'navigation' | 'viewer' | 'adminStrip'>>;
   sections: { id: string; name: string }[];
@@ -64,7 +64,7 @@ export interface GalleryModel extends GalleryForms {
 
 const dollars = (value: number): string => formatMoney('en', value.toFixed(2));
 
-/** The shell shows this around the gallery. */
+/** Page shell around the gallery. */
 const shell: GalleryModel['shell'] = {
   viewer: { name: 'Anna Becker', email: 'anna@acme.example', organisation: 'Acme GmbH' },
   adminStrip: {
@@ -129,7 +129,7 @@ const partialNames = [
 ];
 
 const daysOfNovember = Array.from({ length: 30 }, (_, day) => `${day + 1} Nov`);
-/** Weekdays high, weekends low: a shape people know from their own figures. */
+/** High on weekdays and low at weekends, as in real usage. */
 const week = [1, 1.1, 0.95, 1.2, 0.9, 0.25, 0.2];
 const spend = (scale: number, drift: number): number[] =>
   daysOfNovember.map((_, day) => Math.round(scale * (week[day % 7] ?? 1) * (1 + drift * day) * 100) / 100);
@@ -384,7 +384,7 @@ export function galleryModel(baseUrl = 'http://127.0.0.1:3000'): GalleryModel {
       { tone: 'info', label: 'beta' },
       { tone: 'neutral', label: 'expired' },
     ],
-    routes: [served('bedrock', 'eu-central-1'), moved, unavailable],
+    routes: [served('bedrock', 'eu-central-1'), failedOver, unavailable],
     toasts: [
       { tone: 'ok', text: 'The key was paused.' },
       { tone: 'bad', text: 'The key could not be paused. Try again.' },

@@ -6,7 +6,7 @@ export const served = (supplier: string, region?: string): RouteLineModel => ({
   hops: [{ supplier, region, outcome: 'served' }],
 });
 
-export const moved: RouteLineModel = {
+export const failedOver: RouteLineModel = {
   hops: [
     { supplier: 'azure', region: 'eu-west-1', outcome: 'failed', reason: '429' },
     { supplier: 'direct', region: 'eu-west-2', outcome: 'served' },
@@ -20,36 +20,42 @@ export const unavailable: RouteLineModel = {
   ],
 };
 
-function logRow(clock: string, model: string, key: string, route: RouteLineModel, rest: LogRest): RowModel {
+function logRow(
+  clock: string,
+  model: string,
+  key: string,
+  route: RouteLineModel,
+  overrides: LogRowOverrides,
+): RowModel {
   return {
     cells: [
       { kind: 'clock', value: at(clock) },
       { kind: 'text', value: model, heading: true },
       { kind: 'text', value: key, minor: true },
       { kind: 'route', value: route, minor: true },
-      { kind: 'compact', value: rest.input, align: 'end', minor: true },
-      { kind: 'compact', value: rest.output, align: 'end', minor: true },
-      { kind: 'cost', value: rest.cost, align: 'end' },
-      { kind: 'latency', value: rest.duration, align: 'end', minor: true },
-      { kind: 'badge', value: rest.status, minor: true },
+      { kind: 'compact', value: overrides.input, align: 'end', minor: true },
+      { kind: 'compact', value: overrides.output, align: 'end', minor: true },
+      { kind: 'cost', value: overrides.cost, align: 'end' },
+      { kind: 'latency', value: overrides.duration, align: 'end', minor: true },
+      { kind: 'badge', value: overrides.status, minor: true },
     ],
     detail: {
       id: `request-${clock.replaceAll(':', '')}`,
       name: `${clock} ${model}`,
       href: `?open=${clock}`,
-      open: rest.timeline !== undefined,
+      open: overrides.timeline !== undefined,
       items: [
         { label: 'Request', figure: { kind: 'copy', value: '0193a4c2-7be1-7c30-9f15-2d4b8c61e07a' } },
-        { label: 'Status', figure: { kind: 'badge', value: rest.status } },
+        { label: 'Status', figure: { kind: 'badge', value: overrides.status } },
         { label: 'Tokens per second', figure: { kind: 'number', value: 96 } },
         { label: 'Key', figure: { kind: 'text', value: key } },
       ],
-      timeline: rest.timeline,
+      timeline: overrides.timeline,
     },
   };
 }
 
-interface LogRest {
+interface LogRowOverrides {
   input: number | null;
   output: number | null;
   cost: string | null;
@@ -97,7 +103,7 @@ export const log: TableModel = {
     logRow('12:04:51', 'claude-sonnet', 'ci', served('bedrock', 'eu-central-1'), {
       ...{ input: 1284, output: 311, cost: '0.008517', duration: 1900, status: ok },
     }),
-    logRow('12:04:12', 'gpt-large', 'app', moved, {
+    logRow('12:04:12', 'gpt-large', 'app', failedOver, {
       ...{ input: 920, output: 77, cost: '0.003071', duration: 842, timeline: attempts },
       status: { tone: 'warn', label: 'moved' },
     }),

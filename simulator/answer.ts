@@ -11,23 +11,23 @@ import type { Usage } from './usage';
 export interface Tool {
   readonly name: string;
   readonly schema: unknown;
-  /** The namespace a Responses-style tool stands in. */
+  /** Namespace of a Responses tool. */
   readonly namespace?: string;
 }
 
 export interface ToolCall {
   readonly name: string;
   readonly namespace?: string;
-  /** Digits that make the call's id; each dialect puts its own prefix before them. */
+  /** Digits of the call's id; each dialect adds its own prefix. */
   readonly key: string;
-  /** In place of the usual one. */
+  /** Overrides the generated id. */
   readonly id?: string;
   readonly input: JsonObject;
-  /** The same as JSON text; empty with `[[no-args]]`. */
+  /** The arguments as JSON text; empty with `[[no-args]]`. */
   readonly arguments: string;
 }
 
-/** The user side said this in one turn. */
+/** Everything the user side said in one turn. */
 export interface Turn {
   readonly text: string;
   readonly results: readonly string[];
@@ -38,7 +38,7 @@ export interface ToolChoice {
   readonly name?: string;
 }
 
-/** A request of any dialect, reduced to what the answer depends on. */
+/** Request of any dialect, reduced to what the answer depends on. */
 export interface Conversation {
   readonly model: string;
   readonly turns: readonly Turn[];
@@ -48,15 +48,15 @@ export interface Conversation {
   readonly parallel: boolean;
   readonly outputLimit?: number;
   readonly stops: readonly string[];
-  /** A JSON schema the text must fit, or `{}` for any object. */
+  /** JSON schema of the text, or `{}` for any object. */
   readonly format?: unknown;
   readonly thinks: boolean;
 }
 
 export type Finish = 'end' | 'length' | 'tools' | 'stop-sequence' | 'filter';
 
-export interface Answer {
-  /** Sixteen and more hexadecimal digits, the same for the same conversation. */
+export interface ModelAnswer {
+  /** At least sixteen hexadecimal digits; equal for equal conversations. */
   readonly key: string;
   readonly model: string;
   readonly reasoning: readonly string[];
@@ -69,7 +69,7 @@ export interface Answer {
   readonly tempo: Tempo;
 }
 
-interface Asked {
+interface ConversationQuestion {
   readonly text: string;
   readonly directives: Directives;
   /** Tool-result turns since the question. */
@@ -78,26 +78,33 @@ interface Asked {
 
 const emptyTurn: Turn = { text: '', results: [] };
 
-/** Decides the whole answer; a pure function of the conversation. */
-export function answerTo(conversation: Conversation): Answer {
-  const asked = questionOf(conversation.turns);
-  const { directives } = asked;
+/** Computes the complete answer; a pure function of the conversation. */
+export function answerTo(conversation: Conversation): ModelAnswer {
+  const question = questionOf(conversation.turns);
+  const { directives } = question;
   const results = conversation.turns.at(-1)?.results ?? [];
-  const key = hashName(asked.text, String(conversation.turns.length), results.join('\n'), conversation.model);
-  const called = callsFor(conversation, asked, key);
+  const key = hashName(
+    question.text,
+    String(conversation.turns.length),
+    results.join('\n'),
+    conversation.model,
+  );
+  const toolCalls = callsFor(conversation, question, key);
   const thinks = conversation.thinks || directives.has('think');
-  const reasoning = thinks ? words(hashText(asked.text) ^ 1, directives.number('think') ?? 12, 'plain') : [];
-  const spoken = ['tokens', 'echo', 'aloud'].some((name) => directives.has(name));
-  const silent = called.length > 0 && !spoken;
-  const text = silent ? [] : textFor(conversation, asked, results);
-  const cut = limited({ reasoning, text, calls: called }, conversation, directives);
+  const reasoning = thinks
+    ? words(hashText(question.text) ^ 1, directives.number('think') ?? 12, 'plain')
+    : [];
+  const hasSpokenText = ['tokens', 'echo', 'aloud'].some((name) => directives.has(name));
+  const isSilent = toolCalls.length > 0 && !hasSpokenText;
+  const text = isSilent ? [] : textFor(conversation, question, results);
+  const cut = applyLimits({ reasoning, text, calls: toolCalls }, conversation, directives);
   return {
     key,
     model: conversation.model,
     ...cut,
     interleave: directives.has('interleave'),
     usage: usageOf(conversation, directives, cut),
-    tempo: tempoOf(directives, asked.text),
+    tempo: tempoOf(directives, question.text),
   };
 }
 
@@ -110,34 +117,34 @@ export function promptTokensOf(conversation: Conversation): number {
   );
 }
 
-/** Directives of the last user text; after tool results those of the question that led to them. */
-export function questionOf(turns: readonly Turn[]): Asked {
+/** Returns the directives of the last user text; after tool results, those of the question that led to them. */
+export function questionOf(turns: readonly Turn[]): ConversationQuestion {
   const last = turns.at(-1) ?? emptyTurn;
   let start = turns.length - 1;
   while (start > 0 && (turns[start] ?? emptyTurn).results.length > 0) start--;
-  const own = new Directives(last.text);
+  const ownDirectives = new Directives(last.text);
   const question = turns[start] ?? emptyTurn;
-  const usesOwn = own.size > 0 || last.results.length === 0;
+  const usesOwn = ownDirectives.size > 0 || last.results.length === 0;
   return {
     text: usesOwn ? last.text : question.text,
-    directives: usesOwn ? own : new Directives(question.text),
+    directives: usesOwn ? ownDirectives : new Directives(question.text),
     rounds: turns.length - 1 - start + (question.results.length > 0 ? 1 : 0),
   };
 }
 
-function callsFor(conversation: Conversation, asked: Asked, key: string): ToolCall[] {
+function callsFor(conversation: Conversation, question: ConversationQuestion, key: string): ToolCall[] {
   const { tools, choice } = conversation;
   if (tools.length === 0 || choice.mode === 'none') return [];
-  const wanted = wantedTools(conversation, asked);
-  const bare = asked.directives.has('empty-args') || asked.directives.has('no-args');
-  const calls = wanted.map(({ tool, given }, index): ToolCall => {
-    const input = bare ? {} : (given ?? (minimalValue(tool.schema) as JsonObject));
+  const wantedCalls = wantedTools(conversation, question);
+  const hasEmptyArguments = question.directives.has('empty-args') || question.directives.has('no-args');
+  const calls = wantedCalls.map(({ tool, requestedInput }, index): ToolCall => {
+    const input = hasEmptyArguments ? {} : (requestedInput ?? (minimalValue(tool.schema) as JsonObject));
     return {
       name: tool.name,
       ...(tool.namespace === undefined ? {} : { namespace: tool.namespace }),
       key: `${key}${index}`,
       input,
-      arguments: asked.directives.has('no-args') ? '' : JSON.stringify(input),
+      arguments: question.directives.has('no-args') ? '' : JSON.stringify(input),
     };
   });
   return conversation.parallel ? calls : calls.slice(0, 1);
@@ -145,39 +152,44 @@ function callsFor(conversation: Conversation, asked: Asked, key: string): ToolCa
 
 interface WantedTool {
   readonly tool: Tool;
-  readonly given?: JsonObject;
+  readonly requestedInput?: JsonObject;
 }
 
-function wantedTools({ tools, choice }: Conversation, { directives, rounds }: Asked): WantedTool[] {
+function wantedTools(
+  { tools, choice }: Conversation,
+  { directives, rounds }: ConversationQuestion,
+): WantedTool[] {
   const steps = directives.number('steps') ?? 1;
   if (rounds >= steps) return [];
-  const named = directives.all('tool').flatMap((value) => namedTool(value, tools));
-  if (named.length > 0) return named;
+  const namedCalls = directives.all('tool').flatMap((value) => namedTool(value, tools));
+  if (namedCalls.length > 0) return namedCalls;
   const count = directives.number('tools') ?? (directives.has('steps') ? 1 : 0);
-  if (count > 0) return Array.from({ length: count }, (_, index) => wanted(tools[index % tools.length]));
-  // A caller who insists on a tool gets one; once it has the result, text ends the loop.
-  if (choice.mode === 'any') return [wanted(tools[0])];
-  if (choice.mode === 'named') return [wanted(tools.find((tool) => tool.name === choice.name) ?? tools[0])];
+  if (count > 0) return Array.from({ length: count }, (_, index) => toolCallFor(tools[index % tools.length]));
+  // A caller that requires a tool gets one call; after its result, text ends the loop.
+  if (choice.mode === 'any') return [toolCallFor(tools[0])];
+  if (choice.mode === 'named')
+    return [toolCallFor(tools.find((tool) => tool.name === choice.name) ?? tools[0])];
   return [];
 }
 
-function wanted(tool: Tool | undefined): WantedTool {
+function toolCallFor(tool: Tool | undefined): WantedTool {
   return { tool: tool ?? { name: 'none', schema: {} } };
 }
 
-/** `name` or `name({"json":"arguments"})`; a tool the request does not offer is not called. */
+/** Parses `name` or `name({"json":"arguments"})`; a tool that the request does not offer is not called. */
 function namedTool(value: string, tools: readonly Tool[]): WantedTool[] {
   const open = value.indexOf('(');
   const name = open < 0 ? value : value.slice(0, open);
   const tool = tools.find((candidate) => candidate.name === name);
   if (tool === undefined) return [];
-  const given = open < 0 ? undefined : parseJson(value.slice(open + 1, value.lastIndexOf(')')))?.value;
-  return [given === undefined ? { tool } : { tool, given: given as JsonObject }];
+  const parsedArguments =
+    open < 0 ? undefined : parseJson(value.slice(open + 1, value.lastIndexOf(')')))?.value;
+  return [parsedArguments === undefined ? { tool } : { tool, requestedInput: parsedArguments as JsonObject }];
 }
 
 function textFor(
   { format, model }: Conversation,
-  { text, directives }: Asked,
+  { text, directives }: ConversationQuestion,
   results: readonly string[],
 ): string[] {
   const echo = directives.text('echo');
@@ -190,56 +202,63 @@ function textFor(
   if (results.length > 0 && count === undefined) {
     return piecesOf(`The tools answered: ${results.map((result) => result.slice(0, 80)).join('; ')}.`, 4);
   }
-  const said = words(seed, count ?? 12 + (seed % 20), directives.has('unicode') ? 'unicode' : 'plain');
-  return withMistakes(said, text, model);
+  const generatedWords = words(
+    seed,
+    count ?? 12 + (seed % 20),
+    directives.has('unicode') ? 'unicode' : 'plain',
+  );
+  return withMistakes(generatedWords, text, model);
 }
 
-type Parts = Pick<Answer, 'reasoning' | 'text' | 'calls'>;
-type Cut = Parts & Pick<Answer, 'finish' | 'stopSequence'>;
+type ModelAnswerParts = Pick<ModelAnswer, 'reasoning' | 'text' | 'calls'>;
+type TruncatedAnswer = ModelAnswerParts & Pick<ModelAnswer, 'finish' | 'stopSequence'>;
 
-/** Applies the filter, the stop sequences and the output limit, in that order. */
-function limited(parts: Parts, conversation: Conversation, directives: Directives): Cut {
+function applyLimits(
+  parts: ModelAnswerParts,
+  conversation: Conversation,
+  directives: Directives,
+): TruncatedAnswer {
   if (directives.text('filter') === 'answer') {
     return { ...parts, calls: [], text: parts.text.slice(0, 3), finish: 'filter' };
   }
-  const stopped = stopAt(parts.text, conversation.stops);
+  const stopped = cutAtStopSequence(parts.text, conversation.stops);
   const limit = conversation.outputLimit ?? Infinity;
   const reasoning = parts.reasoning.slice(0, limit);
   const text = stopped.text.slice(0, limit - reasoning.length);
-  const left = limit - reasoning.length - text.length;
-  const calls = callTokens(parts.calls) <= left ? parts.calls : [];
-  const short =
+  const tokensLeft = limit - reasoning.length - text.length;
+  const calls = callTokens(parts.calls) <= tokensLeft ? parts.calls : [];
+  const isTruncated =
     reasoning.length < parts.reasoning.length ||
     text.length < stopped.text.length ||
     calls.length < parts.calls.length;
-  if (short) return { reasoning, text, calls, finish: 'length' };
+  if (isTruncated) return { reasoning, text, calls, finish: 'length' };
   if (stopped.sequence !== undefined) {
     return { reasoning, text, calls: [], finish: 'stop-sequence', stopSequence: stopped.sequence };
   }
   return { reasoning, text, calls, finish: calls.length > 0 ? 'tools' : 'end' };
 }
 
-function stopAt(
+function cutAtStopSequence(
   pieces: readonly string[],
   stops: readonly string[],
 ): { text: readonly string[]; sequence?: string } {
   if (stops.length === 0) return { text: pieces };
-  const whole = pieces.join('');
+  const text = pieces.join('');
   const hits = stops
-    .map((sequence) => ({ sequence, at: whole.indexOf(sequence) }))
+    .map((sequence) => ({ sequence, at: text.indexOf(sequence) }))
     .filter(({ at }) => at >= 0)
     .sort((left, right) => left.at - right.at);
   const first = hits[0];
   return first === undefined
     ? { text: pieces }
-    : { text: piecesOf(whole.slice(0, first.at), 4), sequence: first.sequence };
+    : { text: piecesOf(text.slice(0, first.at), 4), sequence: first.sequence };
 }
 
 function callTokens(calls: readonly ToolCall[]): number {
   return calls.reduce((sum, call) => sum + countTokens(call.name + call.arguments), 0);
 }
 
-function usageOf(conversation: Conversation, directives: Directives, parts: Parts): Usage {
+function usageOf(conversation: Conversation, directives: Directives, parts: ModelAnswerParts): Usage {
   return {
     uncachedInput: countPrompt(conversation.weight),
     cacheRead: directives.number('cached') ?? 0,
@@ -249,12 +268,12 @@ function usageOf(conversation: Conversation, directives: Directives, parts: Part
   };
 }
 
-/** `[[delay=300-1500]]` picks one value of the range by the text. */
+/** `[[delay=300-1500]]` derives one value of the range from the text. */
 function tempoOf(directives: Directives, text: string): Tempo {
-  const [least, most] = (directives.text('delay') ?? '0').split('-').map(Number);
-  const from = least ?? 0;
+  const [min, max] = (directives.text('delay') ?? '0').split('-').map(Number);
+  const from = min ?? 0;
   return {
-    delayMs: most === undefined ? from : from + (hashText(text) % Math.max(1, most - from)),
+    delayMs: max === undefined ? from : from + (hashText(text) % Math.max(1, max - from)),
     firstTokenMs: directives.number('first') ?? 0,
     ...(directives.has('pace') ? { paceMs: directives.number('pace') ?? 0 } : {}),
   };

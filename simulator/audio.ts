@@ -2,10 +2,10 @@ import { errorReply, type Complaint } from './complaint';
 import { hashText } from './hash';
 import { textOf, type JsonObject } from './json';
 import { secondsOf, sounds } from './media';
-import { parseMultipart, type Part } from './multipart';
+import { parseMultipart, type MultipartPart } from './multipart';
 import { Directives, words } from './prompt';
 import { bytesReply, jsonReply, type Reply } from './reply';
-import type { Call, Handler } from './route';
+import type { RouteCall, Handler } from './route';
 import {
   fieldSet,
   invalidValue,
@@ -15,15 +15,15 @@ import {
   type Check,
 } from './strict/strict';
 import { checkOpenaiModel } from './strict/strict-chat';
-import { distorted } from './usage';
+import { distortUsage } from './usage';
 
 const speechFields = fieldSet('model input voice response_format speed instructions stream_format');
 const formFields = fieldSet(
   'model file language prompt response_format temperature timestamp_granularities[] include[] chunking_strategy stream',
 );
 const fileName = /\.(flac|m4a|mp3|mp4|mpeg|mpga|oga|ogg|wav|webm)$/i;
-const mostBytes = 25 * 1024 * 1024;
-const mostCharacters = 4096;
+const MAX_FILE_BYTES = 25 * 1024 * 1024;
+const MAX_CHARACTERS = 4096;
 
 export const speech: Handler = ({ body, settings }): Reply => {
   const complaint = checkSpeech(body) ?? checkOpenaiModel(body['model'], settings);
@@ -44,10 +44,10 @@ function checkSpeech(body: JsonObject): Check {
     unknownParameter(body, speechFields) ??
     (input === '' ? missingParameter('input') : undefined) ??
     (textOf(body['voice']) === '' ? missingParameter('voice') : undefined) ??
-    (input.length > mostCharacters
+    (input.length > MAX_CHARACTERS
       ? invalidValue(
           'input',
-          `Invalid 'input': string too long. Expected at most ${mostCharacters} characters.`,
+          `Invalid 'input': string too long. Expected at most ${MAX_CHARACTERS} characters.`,
         )
       : undefined) ??
     numberWithin(body, 'speed', 0.25, 4)
@@ -57,7 +57,7 @@ function checkSpeech(body: JsonObject): Check {
 export const transcriptions: Handler = (call) => transcribe(call, 'transcribe');
 export const translations: Handler = (call) => transcribe(call, 'translate');
 
-function transcribe(call: Call, task: 'transcribe' | 'translate'): Reply {
+function transcribe(call: RouteCall, task: 'transcribe' | 'translate'): Reply {
   const parts = parseMultipart(call.bytes, call.headers['content-type']);
   if (parts === undefined) return errorReply('openai', { message: 'Could not parse multipart form.' });
   const fields = Object.fromEntries(
@@ -71,17 +71,17 @@ function transcribe(call: Call, task: 'transcribe' | 'translate'): Reply {
   if (complaint) return errorReply('openai', complaint);
   const bytes = file?.bytes ?? Buffer.alloc(0);
   const seed = hashText(bytes.toString('latin1', 0, 4096) + bytes.length);
-  const asked = new Directives(fields['prompt'] ?? '');
-  const text = asked.text('echo') ?? words(seed, 8 + (seed % 8), 'plain').join('');
-  return printed(text, secondsOf(bytes), fields, task, call);
+  const directives = new Directives(fields['prompt'] ?? '');
+  const text = directives.text('echo') ?? words(seed, 8 + (seed % 8), 'plain').join('');
+  return formatTranscript(text, secondsOf(bytes), fields, task, call);
 }
 
-function checkFile(file: Part | undefined): Complaint | undefined {
+function checkFile(file: MultipartPart | undefined): Complaint | undefined {
   if (file === undefined) return missingParameter('file');
-  if (file.bytes.length > mostBytes) {
+  if (file.bytes.length > MAX_FILE_BYTES) {
     return {
       status: 413,
-      message: `Maximum content size limit (${mostBytes}) exceeded (${file.bytes.length} bytes read)`,
+      message: `Maximum content size limit (${MAX_FILE_BYTES}) exceeded (${file.bytes.length} bytes read)`,
     };
   }
   if (file.bytes.length === 0 || !fileName.test(file.fileName ?? '')) {
@@ -93,14 +93,14 @@ function checkFile(file: Part | undefined): Complaint | undefined {
   return undefined;
 }
 
-function printed(
+function formatTranscript(
   text: string,
   seconds: number,
   fields: Readonly<Record<string, string>>,
   task: string,
-  { usageVariant }: Call,
+  { usageVariant }: RouteCall,
 ): Reply {
-  const usage = distorted({ type: 'duration', seconds: Math.max(1, Math.ceil(seconds)) }, usageVariant);
+  const usage = distortUsage({ type: 'duration', seconds: Math.max(1, Math.ceil(seconds)) }, usageVariant);
   const segment = { id: 0, start: 0, end: seconds, text, tokens: [], avg_logprob: -0.1, no_speech_prob: 0 };
   switch (fields['response_format'] ?? 'json') {
     case 'json':
@@ -114,12 +114,12 @@ function printed(
     case 'srt':
       return bytesReply(
         'text/plain; charset=utf-8',
-        Buffer.from(`1\n${clock(0, ',')} --> ${clock(seconds, ',')}\n${text}\n\n`),
+        Buffer.from(`1\n${formatClock(0, ',')} --> ${formatClock(seconds, ',')}\n${text}\n\n`),
       );
     case 'vtt':
       return bytesReply(
         'text/plain; charset=utf-8',
-        Buffer.from(`WEBVTT\n\n${clock(0, '.')} --> ${clock(seconds, '.')}\n${text}\n\n`),
+        Buffer.from(`WEBVTT\n\n${formatClock(0, '.')} --> ${formatClock(seconds, '.')}\n${text}\n\n`),
       );
     default:
       return errorReply(
@@ -129,6 +129,6 @@ function printed(
   }
 }
 
-function clock(seconds: number, point: string): string {
+function formatClock(seconds: number, point: string): string {
   return new Date(seconds * 1000).toISOString().slice(11, 23).replace('.', point);
 }

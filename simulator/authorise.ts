@@ -4,10 +4,10 @@ import type { Route } from './route';
 
 const keyPrefix = 'sim-';
 
-/** The key a request came with, wherever it stands. */
+/** Returns the key of a request from whichever header carries it. */
 export function keyOf(headers: IncomingHttpHeaders): string {
-  const own = headers['x-api-key'] ?? headers['x-goog-api-key'];
-  if (typeof own === 'string') return own;
+  const vendorKey = headers['x-api-key'] ?? headers['x-goog-api-key'];
+  if (typeof vendorKey === 'string') return vendorKey;
   const bearer = headers.authorization ?? '';
   return bearer.startsWith('Bearer ') ? bearer.slice('Bearer '.length) : '';
 }
@@ -18,7 +18,7 @@ export function styleOf(route: Route | undefined, path: string, headers: Incomin
   return isMessages ? 'messages' : 'openai';
 }
 
-/** Each style takes its own header; the messages style takes a bearer token as well. */
+/** Each style accepts only its own header; the Messages style also accepts a bearer token. */
 export function checkAccess(style: Style, headers: IncomingHttpHeaders): Complaint | undefined {
   if (style === 'gemini') {
     return keyOf(headers).startsWith(keyPrefix)
@@ -35,8 +35,8 @@ export function checkAccess(style: Style, headers: IncomingHttpHeaders): Complai
     return { status: 401, message, type: 'invalid_request_error', code: 'invalid_api_key' };
   }
   if (!keyOf(headers).startsWith(keyPrefix)) {
-    const wasGiven = headers['x-api-key'] !== undefined;
-    return { status: 401, message: wasGiven ? 'invalid x-api-key' : 'x-api-key header is required' };
+    const hasApiKey = headers['x-api-key'] !== undefined;
+    return { status: 401, message: hasApiKey ? 'invalid x-api-key' : 'x-api-key header is required' };
   }
   const version = headers['anthropic-version'];
   if (version === undefined) return { message: 'anthropic-version: header is required' };

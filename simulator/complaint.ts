@@ -1,6 +1,6 @@
-import { jsonReply, type WholeReply } from './reply';
+import { jsonReply, type BodyReply } from './reply';
 
-/** A request is refused for this reason; each style prints it in its own shape. */
+/** Reason for rejecting a request; each style formats it in its own shape. */
 export interface Complaint {
   readonly message: string;
   readonly status?: number;
@@ -55,6 +55,6 @@ export function errorBody(style: Style, complaint: Complaint): object {
   return { error: { message, type, param: complaint.param ?? null, code: complaint.code ?? null } };
 }
 
-export function errorReply(style: Style, complaint: Complaint): WholeReply {
+export function errorReply(style: Style, complaint: Complaint): BodyReply {
   return jsonReply(errorBody(style, complaint), { status: complaint.status ?? 400 });
 }

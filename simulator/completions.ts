@@ -1,4 +1,4 @@
-import { answerTo, type Answer, type Conversation } from './answer';
+import { answerTo, type ModelAnswer, type Conversation } from './answer';
 import { checkOpenaiContext } from './dialects/chat';
 import { errorReply } from './complaint';
 import { listOf, numberOf, objectOf, textOf, type JsonObject } from './json';
@@ -21,7 +21,7 @@ const fields = fieldSet(
     'stream_options suffix temperature top_p user',
 );
 
-/** The older text-in, text-out route; one prompt, one choice. */
+/** Legacy completions route: one prompt, one choice. */
 export const completions: Handler = ({ body, settings, usageVariant }): Reply => {
   const complaint = checkCompletions(body) ?? checkOpenaiModel(body['model'], settings);
   if (complaint) return errorReply('openai', complaint);
@@ -62,11 +62,11 @@ function readCompletions(body: JsonObject): Conversation {
   };
 }
 
-function finish(answer: Answer): string {
+function finish(answer: ModelAnswer): string {
   return answer.finish === 'length' ? 'length' : 'stop';
 }
 
-function chunk(answer: Answer, text: string, finishReason: string | null): JsonObject {
+function chunk(answer: ModelAnswer, text: string, finishReason: string | null): JsonObject {
   return {
     id: `cmpl-${answer.key}`,
     object: 'text_completion',
@@ -76,7 +76,11 @@ function chunk(answer: Answer, text: string, finishReason: string | null): JsonO
   };
 }
 
-function streamed(answer: Answer, includesUsage: boolean, variant: UsageVariant | undefined): StreamReply {
+function streamed(
+  answer: ModelAnswer,
+  includesUsage: boolean,
+  variant: UsageVariant | undefined,
+): StreamReply {
   const usage = { ...chunk(answer, '', null), choices: [], usage: chatUsage(answer.usage, variant) };
   const frames = [
     ...answer.text.map((piece) => dataFrame(chunk(answer, piece, null))),

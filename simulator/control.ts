@@ -1,33 +1,33 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { readRule, type FaultBook } from './faults';
+import { readRule, type FaultRules } from './faults';
 import { parseJson } from './json';
 import type { Lane } from './lane';
 import type { Recorder, WaitKind } from './recorder';
 import type { VendorRules } from './settings';
 
-export interface Controlled {
-  readonly faults: FaultBook;
+export interface ControlContext {
+  readonly faults: FaultRules;
   readonly recorder: Recorder;
   readonly lanes: readonly Lane[];
-  /** The vendors' rules hold for models of real vendors where this says so. */
+  /** Whether models of real vendors follow their vendors' rules. */
   readonly vendors: { rules: VendorRules };
-  /** Opens and closes lanes as the `refuse` rules say. */
+  /** Opens and closes lanes to match the `refuse` rules. */
   readonly applyRefusals: () => Promise<void>;
 }
 
-interface Answer {
+interface ControlResponse {
   readonly status: number;
   readonly body: unknown;
 }
 
 const waitKinds: readonly WaitKind[] = ['received', 'closed', 'client-closed'];
-const longestWaitMs = 600_000;
+const MAX_WAIT_MS = 600_000;
 
-export function createControlServer(controlled: Controlled): Server {
+export function createControlServer(controlled: ControlContext): Server {
   return createServer((request, response) => {
     void readBody(request)
       .then((body) => route(request, body, controlled))
-      .catch((error: unknown): Answer => ({ status: 500, body: { error: String(error) } }))
+      .catch((error: unknown): ControlResponse => ({ status: 500, body: { error: String(error) } }))
       .then((answer) => send(response, answer));
   });
 }
@@ -38,12 +38,16 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-function send(response: ServerResponse, { status, body }: Answer): void {
+function send(response: ServerResponse, { status, body }: ControlResponse): void {
   response.writeHead(status, { 'content-type': 'application/json' });
   response.end(JSON.stringify(body));
 }
 
-async function route(request: IncomingMessage, body: string, controlled: Controlled): Promise<Answer> {
+async function route(
+  request: IncomingMessage,
+  body: string,
+  controlled: ControlContext,
+): Promise<ControlResponse> {
   const { faults, recorder } = controlled;
   const url = new URL(request.url ?? '/', 'http://control');
   const [, resource, id] = url.pathname.split('/');
@@ -75,22 +79,25 @@ async function route(request: IncomingMessage, body: string, controlled: Control
   }
 }
 
-function setVendors(rules: string | null, { vendors }: Controlled): Answer {
+function setVendors(rules: string | null, { vendors }: ControlContext): ControlResponse {
   if (rules !== 'strict' && rules !== 'lenient')
     return { status: 400, body: { error: 'rules: strict or lenient' } };
   vendors.rules = rules;
   return { status: 200, body: { rules } };
 }
 
-async function addFault(body: string, { faults, applyRefusals }: Controlled): Promise<Answer> {
-  const read = readRule(parseJson(body)?.value);
-  if ('wrong' in read) return { status: 400, body: { error: read.wrong } };
-  const id = faults.add(read.rule);
+async function addFault(body: string, { faults, applyRefusals }: ControlContext): Promise<ControlResponse> {
+  const parsedRule = readRule(parseJson(body)?.value);
+  if ('wrong' in parsedRule) return { status: 400, body: { error: parsedRule.wrong } };
+  const id = faults.add(parsedRule.rule);
   await applyRefusals();
   return { status: 201, body: { id } };
 }
 
-async function removeFaults(id: string | undefined, { faults, applyRefusals }: Controlled): Promise<Answer> {
+async function removeFaults(
+  id: string | undefined,
+  { faults, applyRefusals }: ControlContext,
+): Promise<ControlResponse> {
   if (id !== undefined && !faults.remove(Number(id)))
     return { status: 404, body: { error: `no rule ${id}` } };
   if (id === undefined) faults.clear();
@@ -98,7 +105,7 @@ async function removeFaults(id: string | undefined, { faults, applyRefusals }: C
   return { status: 200, body: { rules: faults.list() } };
 }
 
-function statsOf({ recorder, lanes }: Controlled): object {
+function statsOf({ recorder, lanes }: ControlContext): object {
   const counts = lanes.map((lane) => lane.counts());
   return {
     ...recorder.totals(),
@@ -109,14 +116,14 @@ function statsOf({ recorder, lanes }: Controlled): object {
   };
 }
 
-async function wait(query: URLSearchParams, recorder: Recorder): Promise<Answer> {
+async function wait(query: URLSearchParams, recorder: Recorder): Promise<ControlResponse> {
   const kind = waitKinds.find((known) => known === (query.get('kind') ?? 'received'));
   const count = Number(query.get('count') ?? 1);
   const deadline = Number(query.get('timeout_ms') ?? 10_000);
   if (kind === undefined) return { status: 400, body: { error: `kind: one of ${waitKinds.join(', ')}` } };
-  if (!(count >= 0) || !(deadline >= 0 && deadline <= longestWaitMs)) {
+  if (!(count >= 0) || !(deadline >= 0 && deadline <= MAX_WAIT_MS)) {
     return { status: 400, body: { error: 'count and timeout_ms: numbers from 0' } };
   }
-  const reached = await recorder.wait(kind, count, deadline);
-  return { status: reached ? 200 : 408, body: { reached, ...recorder.totals() } };
+  const isReached = await recorder.wait(kind, count, deadline);
+  return { status: isReached ? 200 : 408, body: { reached: isReached, ...recorder.totals() } };
 }

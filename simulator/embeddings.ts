@@ -17,27 +17,27 @@ import { countTokens } from './tokens';
 import { inputUsage } from './usage';
 
 const fields = fieldSet('model input encoding_format dimensions user');
-const defaultDimensions = 256;
-const mostInputs = 2048;
-const mostTokens = 8192;
+const DEFAULT_DIMENSIONS = 256;
+const MAX_INPUTS = 2048;
+const MAX_TOKENS = 8192;
 
 export const embeddings: Handler = ({ body, settings, usageVariant }): Reply => {
   const complaint = checkEmbeddings(body) ?? checkOpenaiModel(body['model'], settings);
   if (complaint) return errorReply('openai', complaint);
   const model = textOf(body['model']);
-  // Some vendors know floats only and pass over the encoding asked for.
-  const base64 = body['encoding_format'] === 'base64' && !model.includes('floats');
-  const dimensions = numberOf(body['dimensions']) ?? defaultDimensions;
+  // Some vendors return floats only and ignore the requested encoding.
+  const isBase64 = body['encoding_format'] === 'base64' && !model.includes('floats');
+  const dimensions = numberOf(body['dimensions']) ?? DEFAULT_DIMENSIONS;
   const inputs = inputsOf(body['input']);
   const data = inputs.map((input, index) => {
     const vector = vectorOf(inputText(input), dimensions);
-    return { object: 'embedding', index, embedding: base64 ? encode(vector) : Array.from(vector) };
+    return { object: 'embedding', index, embedding: isBase64 ? encode(vector) : Array.from(vector) };
   });
   const tokens = inputs.reduce<number>((sum, input) => sum + inputTokens(input), 0);
   return jsonReply({ object: 'list', data, model, usage: inputUsage(tokens, usageVariant) });
 };
 
-/** A unit vector of 32-bit floats, the same for the same text. */
+/** Returns a unit vector of 32-bit floats; equal for equal texts. */
 function vectorOf(text: string, dimensions: number): Float32Array {
   const next = randomFrom(hashText(text));
   const vector = Float32Array.from({ length: dimensions }, () => next() * 2 - 1);
@@ -45,17 +45,17 @@ function vectorOf(text: string, dimensions: number): Float32Array {
   return vector.map((value) => value / length);
 }
 
-/** Little-endian on every machine. */
+/** Encodes as little-endian on every machine. */
 function encode(vector: Float32Array): string {
   const bytes = Buffer.alloc(vector.length * 4);
   vector.forEach((value, index) => bytes.writeFloatLE(value, index * 4));
   return bytes.toString('base64');
 }
 
-/** Strings or token lists, one or many. */
+/** Accepts a string, a token list, or a list of either. */
 function inputsOf(input: unknown): readonly unknown[] {
-  const isOne = typeof input === 'string' || typeof listOf(input)[0] === 'number';
-  return isOne ? [input] : listOf(input);
+  const isSingle = typeof input === 'string' || typeof listOf(input)[0] === 'number';
+  return isSingle ? [input] : listOf(input);
 }
 
 function inputText(input: unknown): string {
@@ -70,8 +70,8 @@ function checkEmbeddings(body: JsonObject): Check {
   const { input, encoding_format: format } = body;
   if (input === undefined) return missingParameter('input');
   const inputs = inputsOf(input);
-  if (inputs.length === 0 || inputs.length > mostInputs) {
-    return invalidValue('input', `Invalid 'input': expected 1 to ${mostInputs} items.`);
+  if (inputs.length === 0 || inputs.length > MAX_INPUTS) {
+    return invalidValue('input', `Invalid 'input': expected 1 to ${MAX_INPUTS} items.`);
   }
   return (
     unknownParameter(body, fields) ??
@@ -87,9 +87,9 @@ function checkInput(input: unknown, index: number): Check {
   const tokens = inputTokens(input);
   if (tokens === 0)
     return invalidValue(`input[${index}]`, `Invalid 'input[${index}]': input cannot be an empty string.`);
-  if (tokens <= mostTokens) return undefined;
+  if (tokens <= MAX_TOKENS) return undefined;
   return {
-    message: `This model's maximum context length is ${mostTokens} tokens, however you requested ${tokens} tokens.`,
+    message: `This model's maximum context length is ${MAX_TOKENS} tokens, however you requested ${tokens} tokens.`,
     code: 'context_length_exceeded',
     param: `input[${index}]`,
   };

@@ -2,29 +2,29 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { checkAccess, keyOf, styleOf } from './authorise';
 import { errorReply, type Style } from './complaint';
 import { geminiModelOf } from './dialects/gemini';
-import type { Fault, FaultBook } from './faults';
+import type { Fault, FaultRules } from './faults';
 import { isObject, parseJson, textOf, type JsonObject } from './json';
 import { parseMultipart } from './multipart';
 import { Playback } from './playback';
-import type { Entry, Recorder } from './recorder';
-import { prepare, type Prepared, type ReplyCache } from './reply-cache';
+import type { RecorderEntry, Recorder } from './recorder';
+import { prepare, type PreparedReply, type ReplyCache } from './reply-cache';
 import { jsonReply, type Reply } from './reply';
-import type { ResponseShelf } from './dialects/response-shelf';
+import type { SimulatedResponseStore } from './dialects/response-store';
 import { routeOf } from './routes';
 import { findFault, scriptOf, streamHeaders } from './script';
-import type { Call, Route } from './route';
+import type { RouteCall, Route } from './route';
 import type { Settings, VendorRules } from './settings';
 import { substituteFor } from './substitute';
 import type { UsageVariant } from './usage';
-import { brokenRule, servesOn, vendorModel, wordsOf } from './vendors';
+import { brokenRule, servesOn, vendorModel, errorMessageOf } from './vendors';
 
-/** All lanes of one simulator share these. */
-export interface Shared {
+/** State that all lanes of one simulator share. */
+export interface SharedState {
   readonly settings: Settings;
-  readonly faults: FaultBook;
+  readonly faults: FaultRules;
   readonly recorder: Recorder;
   readonly cache: ReplyCache;
-  readonly shelf: ResponseShelf;
+  readonly shelf: SimulatedResponseStore;
   readonly vendors: { rules: VendorRules };
 }
 
@@ -33,20 +33,20 @@ export interface LaneName {
   readonly region: string;
 }
 
-const largestBody = 64 * 1024 * 1024;
-const largestMessagesBody = 32 * 1024 * 1024;
+const MAX_BODY_BYTES = 64 * 1024 * 1024;
+const MAX_MESSAGES_BODY_BYTES = 32 * 1024 * 1024;
 
-/** The model that the request names, in its path, its form or its body. */
-function modelOf({ wire, media }: Route, { path, bytes, headers, body }: Call): string {
+/** Returns the model named in the path, the form or the body. */
+function modelOf({ wire, media }: Route, { path, bytes, headers, body }: RouteCall): string {
   if (wire === 'gemini') return geminiModelOf(path);
   if (media !== 'multipart') return textOf(body['model']);
   const part = parseMultipart(bytes, headers['content-type'])?.find(({ name }) => name === 'model');
   return part?.bytes.toString() ?? '';
 }
 
-/** One request: recorded, read, answered, and recorded again when its connection ends. */
+/** A request: recorded, parsed, answered, and recorded again when its connection closes. */
 export class Exchange {
-  private readonly entry: Entry;
+  private readonly entry: RecorderEntry;
   private readonly chunks: Buffer[] = [];
   private size = 0;
 
@@ -54,16 +54,16 @@ export class Exchange {
     private readonly request: IncomingMessage,
     private readonly response: ServerResponse,
     private readonly lane: LaneName,
-    private readonly shared: Shared,
+    private readonly shared: SharedState,
   ) {
     this.entry = shared.recorder.open(request, lane.name, lane.region);
     response.once('close', () => this.closed());
     request.on('data', (chunk: Buffer) => {
       this.size += chunk.length;
-      if (this.size <= largestBody) this.chunks.push(chunk);
+      if (this.size <= MAX_BODY_BYTES) this.chunks.push(chunk);
     });
     request.once('end', () => this.answer());
-    // A client that leaves while it still sends shows in `close`.
+    // A client that disconnects while sending is handled in `close`.
     request.on('error', () => undefined);
   }
 
@@ -79,13 +79,13 @@ export class Exchange {
     const { request, entry, shared, chunks } = this;
     const bytes = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
     const style = styleOf(routeOf(entry.path), entry.path, request.headers);
-    const plain = this.prepared(style, bytes);
+    const plain = this.prepareReply(style, bytes);
     entry.model = plain.model;
     entry.rule = plain.reply.kind === 'whole' ? textOf(plain.reply.headers['x-sim-rule']) : '';
     entry.words =
       entry.rule === '' || plain.reply.kind !== 'whole'
         ? ''
-        : wordsOf(parseJson(Buffer.concat(plain.reply.body).toString())?.value);
+        : errorMessageOf(parseJson(Buffer.concat(plain.reply.body).toString())?.value);
     const faults = shared.faults.faultsFor({
       path: entry.path,
       lane: this.lane.name,
@@ -95,43 +95,43 @@ export class Exchange {
     entry.faults = faults.map((fault) => fault.kind);
     shared.recorder.received(entry, bytes);
     if (faults.length === 0) this.send(plain);
-    else this.sendFaulty(this.faulty(style, bytes, plain, faults), faults);
+    else this.sendFaulty(this.sendWithFaults(style, bytes, plain, faults), faults);
   }
 
-  private faulty(style: Style, bytes: Buffer, plain: Prepared, faults: readonly Fault[]): Reply {
+  private sendWithFaults(style: Style, bytes: Buffer, plain: PreparedReply, faults: readonly Fault[]): Reply {
     const usage = findFault(faults, 'wrong-usage');
-    const reply = usage ? this.work(style, bytes, usage.variant).reply : plain.reply;
+    const reply = usage ? this.computeReply(style, bytes, usage.variant).reply : plain.reply;
     return substituteFor(faults, style, reply) ?? reply;
   }
 
-  /** Access is checked for every request; the reply of a repeated request is cached. */
-  private prepared(style: Style, bytes: Buffer): Prepared {
+  /** Checks access for every request; the reply to a repeated request comes from the cache. */
+  private prepareReply(style: Style, bytes: Buffer): PreparedReply {
     const complaint = checkAccess(style, this.request.headers);
     if (complaint) return prepare(errorReply(style, complaint), '');
     const type = this.request.headers['content-type'] ?? '';
     const version = style === 'messages' ? 'm' : 'o';
     const owner = routeOf(this.entry.path)?.stores === true ? keyOf(this.request.headers) : '';
     const { headers } = this.request;
-    // Signatures hold for one account, and betas change what is refused.
+    // Part of the cache key: signatures are bound to an account, and beta headers change what is rejected.
     const terms = `${keyOf(headers)} ${String(headers['anthropic-beta'] ?? '')} ${this.shared.vendors.rules}`;
     const key = `${version}${this.request.method ?? ''} ${this.entry.url} ${type} ${terms}\n${bytes.toString('latin1')}`;
-    const known = this.shared.cache.get(key);
-    if (known !== undefined) return known;
-    const prepared = this.work(style, bytes);
-    // A response that is not stored yet may be later.
-    const mayChange = owner !== '' && prepared.reply.kind !== 'stream' && prepared.reply.status !== 200;
-    if (!mayChange) this.shared.cache.set(key, prepared);
-    return prepared;
+    const cachedReply = this.shared.cache.get(key);
+    if (cachedReply !== undefined) return cachedReply;
+    const newReply = this.computeReply(style, bytes);
+    // A response that is not stored yet may be stored later.
+    const mayChange = owner !== '' && newReply.reply.kind !== 'stream' && newReply.reply.status !== 200;
+    if (!mayChange) this.shared.cache.set(key, newReply);
+    return newReply;
   }
 
-  private work(style: Style, bytes: Buffer, usageVariant?: UsageVariant): Prepared {
+  private computeReply(style: Style, bytes: Buffer, usageVariant?: UsageVariant): PreparedReply {
     const { entry, request, shared } = this;
-    const refuse = (status: number, message: string): Prepared =>
+    const refuse = (status: number, message: string): PreparedReply =>
       prepare(errorReply(style, { status, message }), '');
     const route = routeOf(entry.path);
     if (route === undefined) return refuse(404, `Invalid URL (${entry.method} ${entry.path})`);
     if (route.method !== entry.method) return refuse(405, `Not allowed to ${entry.method} on ${entry.path}.`);
-    if (this.size > (style === 'messages' ? largestMessagesBody : largestBody)) {
+    if (this.size > (style === 'messages' ? MAX_MESSAGES_BODY_BYTES : MAX_BODY_BYTES)) {
       return refuse(413, 'Request exceeds the maximum size');
     }
     const body = route.media === 'json' ? jsonBody(bytes) : {};
@@ -145,8 +145,8 @@ export class Exchange {
     return prepare(this.refusal(style, route, call, model) ?? route.handler(call), model);
   }
 
-  /** The vendor of a real model refuses a request so before it works on it. */
-  private refusal(style: Style, { wire }: Route, call: Call, model: string): Reply | undefined {
+  /** Returns the rejection of the real model's vendor, before the simulator handles the request. */
+  private refusal(style: Style, { wire }: Route, call: RouteCall, model: string): Reply | undefined {
     const known = vendorModel(model);
     if (known === undefined || wire === undefined) return undefined;
     if (!servesOn(wire, known)) {
@@ -154,13 +154,13 @@ export class Exchange {
       return errorReply(style, { status: 404, message, code: 'model_not_found', param: 'model' });
     }
     if (this.shared.vendors.rules === 'lenient') return undefined;
-    const broken = brokenRule(wire, call, known);
-    if (broken === undefined) return undefined;
-    const reply = jsonReply(broken.body, { status: broken.status });
-    return { ...reply, headers: { ...reply.headers, 'x-sim-rule': broken.rule } };
+    const violation = brokenRule(wire, call, known);
+    if (violation === undefined) return undefined;
+    const reply = jsonReply(violation.body, { status: violation.status });
+    return { ...reply, headers: { ...reply.headers, 'x-sim-rule': violation.rule } };
   }
 
-  private send(prepared: Prepared): void {
+  private send(prepared: PreparedReply): void {
     const { response, entry } = this;
     const { reply, bytes, events } = prepared;
     const { delayMs = 0, firstTokenMs = 0, paceMs } = reply.tempo ?? {};
@@ -168,20 +168,21 @@ export class Exchange {
     entry.status = reply.kind === 'stream' ? 200 : reply.status;
     entry.bytes = bytes.length;
     entry.events = events;
-    const own =
+    const laneHeaders =
       reply.kind === 'stream' ? streamHeaders : { ...reply.headers, 'content-length': bytes.length };
-    response.writeHead(entry.status, { ...own, ...this.signature() });
+    response.writeHead(entry.status, { ...laneHeaders, ...this.identifyingHeaders() });
     response.end(bytes);
   }
 
   private sendFaulty(reply: Reply, faults: readonly Fault[]): void {
-    for (const [name, value] of Object.entries(this.signature())) this.response.setHeader(name, value);
-    const steps = scriptOf(reply, faults, (least, most) => this.shared.faults.between(least, most));
+    for (const [name, value] of Object.entries(this.identifyingHeaders()))
+      this.response.setHeader(name, value);
+    const steps = scriptOf(reply, faults, (min, max) => this.shared.faults.between(min, max));
     new Playback(this.response, steps, this.entry).run();
   }
 
-  /** Headers that tell one answer from the next, and this lane from another. */
-  private signature(): Record<string, string> {
+  /** Headers that identify the response and the lane. */
+  private identifyingHeaders(): Record<string, string> {
     const id = `req_sim_${this.entry.id}`;
     const { name, region } = this.lane;
     return { 'x-request-id': id, 'request-id': id, 'x-sim-name': name, 'x-sim-region': region };

@@ -2,21 +2,21 @@ import { randomFrom } from './hash';
 import { isObject, type JsonObject } from './json';
 import { usageVariants, type UsageVariant } from './usage';
 
-/** A rule applies where every field that is there fits. */
+/** A rule applies if every field present matches. */
 interface FaultMatch {
   readonly path?: string;
   readonly model?: string;
-  /** The key the request came with, without `Bearer`. */
+  /** Key of the request, without `Bearer`. */
   readonly key?: string;
   readonly lane?: string;
-  /** Only the nth fitting request since the rule was added, counted from 1. */
+  /** Applies only to the nth matching request since the rule was added, starting at 1. */
   readonly nth?: number;
-  /** Every so manieth fitting request. */
+  /** Applies to every nth matching request. */
   readonly every?: number;
   readonly probability?: number;
 }
 
-/** `after` counts events of a stream; a whole body counts its bytes, and half of them when unsaid. */
+/** `after` counts events of a stream, or bytes of a non-streaming body; defaults to half of the bytes. */
 export type Fault =
   | {
       readonly kind: 'status';
@@ -49,7 +49,7 @@ export type FaultOf<K extends FaultKind, F extends Fault = Fault> = F extends Fa
 
 export interface FaultRule {
   readonly match?: FaultMatch;
-  /** It is applied so often before it rests; always when unsaid. */
+  /** Number of times the rule applies; unlimited by default. */
   readonly times?: number;
   readonly fault: Fault;
 }
@@ -94,7 +94,7 @@ const fieldsOf: Readonly<Record<FaultKind, Readonly<Record<string, FieldKind>>>>
   redirect: { status: 'status', location: 'text' },
   split: { bytes: 'integer' },
 };
-const needed: Partial<Readonly<Record<FaultKind, string>>> = {
+const requiredFields: Partial<Readonly<Record<FaultKind, string>>> = {
   status: 'status',
   'slow-first-token': 'ms',
   pace: 'ms',
@@ -112,8 +112,8 @@ const matchFields: Readonly<Record<string, FieldKind>> = {
   probability: 'share',
 };
 
-/** The rules in force. Several may apply to one request, in the order they were added. */
-export class FaultBook {
+/** Rules in effect. Several can apply to one request, in the order they were added. */
+export class FaultRules {
   private readonly rules: StoredRule[] = [];
   private readonly random: () => number;
   private lastId = 0;
@@ -141,7 +141,7 @@ export class FaultBook {
     return this.rules;
   }
 
-  /** A refusing lane does not listen at all, so there is no request to match. */
+  /** A refusing lane does not listen, so there is no request to match. */
   refuses(lane: string): boolean {
     return this.rules.some(
       ({ rule }) =>
@@ -150,20 +150,20 @@ export class FaultBook {
   }
 
   faultsFor(subject: FaultSubject): Fault[] {
-    const found: Fault[] = [];
+    const faults: Fault[] = [];
     for (const stored of this.rules) {
       if (stored.rule.fault.kind === 'refuse' || !fits(stored.rule.match, subject)) continue;
       stored.seen++;
       if (!this.isDue(stored)) continue;
       stored.applied++;
-      found.push(stored.rule.fault);
+      faults.push(stored.rule.fault);
     }
-    return found;
+    return faults;
   }
 
-  /** A number of the range, from the book's own generator. */
-  between(least: number, most: number): number {
-    return least + this.random() * Math.max(0, most - least);
+  /** Returns a number of the range from the seeded generator. */
+  between(min: number, max: number): number {
+    return min + this.random() * Math.max(0, max - min);
   }
 
   private isDue({ rule, seen, applied }: StoredRule): boolean {
@@ -182,7 +182,7 @@ function fits(match: FaultMatch | undefined, subject: FaultSubject): boolean {
   );
 }
 
-/** Reads a rule from outside, or says what is wrong with it. */
+/** Validates a rule received over HTTP, or returns what is wrong with it. */
 export function readRule(value: unknown): { readonly rule: FaultRule } | { readonly wrong: string } {
   if (!isObject(value) || !isObject(value['fault']))
     return { wrong: 'expected {match?, times?, fault: {kind, …}}' };
@@ -192,11 +192,11 @@ export function readRule(value: unknown): { readonly rule: FaultRule } | { reado
     return { wrong: `unknown fault kind; known: ${Object.keys(fieldsOf).join(', ')}` };
   if (!isObject(match)) return { wrong: 'match: expected an object' };
   const wrong =
-    wrongField(value, { match: 'any', times: 'integer', fault: 'any' }, 'rule') ??
-    wrongField(match, matchFields, 'match') ??
-    wrongField(fault, { kind: 'text', ...fields }, 'fault');
+    findInvalidField(value, { match: 'any', times: 'integer', fault: 'any' }, 'rule') ??
+    findInvalidField(match, matchFields, 'match') ??
+    findInvalidField(fault, { kind: 'text', ...fields }, 'fault');
   if (wrong !== undefined) return { wrong };
-  const required = needed[fault['kind'] as FaultKind];
+  const required = requiredFields[fault['kind'] as FaultKind];
   if (required !== undefined && !(required in fault)) return { wrong: `fault.${required}: required` };
   if (fault['bytes'] === 0 || match['every'] === 0 || times === 0) {
     return { wrong: 'bytes, every and times: at least 1' };
@@ -204,7 +204,7 @@ export function readRule(value: unknown): { readonly rule: FaultRule } | { reado
   return { rule: value as unknown as FaultRule };
 }
 
-function wrongField(
+function findInvalidField(
   value: JsonObject,
   fields: Readonly<Record<string, FieldKind>>,
   place: string,

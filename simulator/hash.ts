@@ -1,4 +1,4 @@
-/** FNV-1a, 32 bits: fast, stable over versions and machines. */
+/** FNV-1a, 32 bits; stable across versions and machines. */
 export function hashText(text: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) {
@@ -12,7 +12,7 @@ export function hashName(...parts: readonly string[]): string {
   return [text, `${text}~`, `~${text}`].map((part) => hashText(part).toString(16).padStart(8, '0')).join('');
 }
 
-/** A small seeded generator (mulberry32) of numbers in [0, 1). */
+/** Seeded generator (mulberry32) of numbers in [0, 1). */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -7,13 +7,13 @@ import { createdAt } from './settings';
 import { fieldSet, missingParameter, numberWithin, unknownParameter } from './strict/strict';
 import { checkOpenaiModel } from './strict/strict-chat';
 import { countTokens } from './tokens';
-import { distorted } from './usage';
+import { distortUsage } from './usage';
 
 const fields = fieldSet(
   'model prompt background moderation n output_compression output_format partial_images quality response_format ' +
     'size stream style user',
 );
-const tokensPerPicture = 272;
+const TOKENS_PER_IMAGE = 272;
 
 export const imageGenerations: Handler = ({ body, settings, usageVariant }): Reply => {
   const complaint =
@@ -24,7 +24,7 @@ export const imageGenerations: Handler = ({ body, settings, usageVariant }): Rep
   if (complaint) return errorReply('openai', complaint);
   const count = numberOf(body['n']) ?? 1;
   const text = countTokens(textOf(body['prompt']));
-  const output = count * tokensPerPicture;
+  const output = count * TOKENS_PER_IMAGE;
   const usage = {
     input_tokens: text,
     input_tokens_details: { text_tokens: text, image_tokens: 0 },
@@ -34,6 +34,6 @@ export const imageGenerations: Handler = ({ body, settings, usageVariant }): Rep
   return jsonReply({
     created: createdAt,
     data: Array.from({ length: count }, () => ({ b64_json: smallPng.toString('base64') })),
-    usage: distorted(usage, usageVariant),
+    usage: distortUsage(usage, usageVariant),
   });
 };

@@ -1,4 +1,4 @@
-// Readers for untyped JSON: each answers an empty value where the shape is another one.
+// Accessors for untyped JSON; each returns an empty value if the type is different.
 export type JsonObject = Record<string, unknown>;
 
 export function isObject(value: unknown): value is JsonObject {
@@ -17,7 +17,7 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** An entry of a table by a name from outside, which may be that of something every object has. */
+/** Looks up an own entry of a table by an untrusted name. */
 export function entryOf<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }

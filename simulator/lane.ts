@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Exchange, type LaneName, type Shared } from './exchange';
+import { Exchange, type LaneName, type SharedState } from './exchange';
 
-/** One listening port that answers as a supplier. */
+/** A listening port that responds as a supplier. */
 export class Lane {
   private readonly server: Server;
   private port: number;
@@ -14,7 +14,7 @@ export class Lane {
     readonly name: LaneName,
     private readonly host: string,
     port: number,
-    shared: Shared,
+    shared: SharedState,
   ) {
     this.port = port;
     this.server = createServer({ keepAliveTimeout: 75_000 }, (request, response) => {
@@ -31,7 +31,7 @@ export class Lane {
     return `http://${this.host}:${this.port}`;
   }
 
-  /** `connections` counts every one ever accepted, so that "none at all" can be proven. */
+  /** `connections` counts every connection ever accepted, so that a test can prove there was none. */
   counts(): {
     readonly name: string;
     readonly region: string;
@@ -48,7 +48,7 @@ export class Lane {
     this.isListening = true;
   }
 
-  /** Gives up the port at once, so that connecting to it is refused. */
+  /** Closes the port immediately, so that connections to it are refused. */
   async refuse(): Promise<void> {
     await this.close(0);
   }

@@ -1,13 +1,13 @@
 import { fstatSync } from 'node:fs';
 
-const parentCheckMs = 500;
+const PARENT_CHECK_INTERVAL_MS = 500;
 
-/** Calls `end` once: on a signal, or when the process that started this one is gone. */
+/** Calls `end` once: on a signal, or when the parent process is gone. */
 export function onEndOfLife(end: () => void): void {
-  let ended = false;
+  let hasEnded = false;
   const once = (): void => {
-    if (ended) return;
-    ended = true;
+    if (hasEnded) return;
+    hasEnded = true;
     end();
   };
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, once);
@@ -16,10 +16,10 @@ export function onEndOfLife(end: () => void): void {
   const parent = process.ppid;
   setInterval(() => {
     if (process.ppid !== parent) once();
-  }, parentCheckMs).unref();
+  }, PARENT_CHECK_INTERVAL_MS).unref();
 }
 
-/** Only a pipe tells of its other end; a terminal or /dev/null says nothing. */
+/** Only a pipe reports that its other end closed; a terminal or /dev/null does not. */
 function isPipe(descriptor: number): boolean {
   try {
     const stat = fstatSync(descriptor);

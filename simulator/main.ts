@@ -3,12 +3,12 @@ import { onEndOfLife } from './lifetime';
 import { startSimulatorServer } from './server';
 import type { LaneOptions, SimulatorOptions } from './settings';
 
-const graceMs = 2000;
+const GRACE_MS = 2000;
 
 async function main(): Promise<void> {
   const simulator = await startSimulatorServer(readFlags());
   onEndOfLife(() => {
-    void simulator.stop(graceMs).then(() => process.exit(0));
+    void simulator.stop(GRACE_MS).then(() => process.exit(0));
   });
   const { url, controlUrl, lanes } = simulator;
   process.stdout.write(`${JSON.stringify({ url, controlUrl, lanes })}\n`);
@@ -63,7 +63,7 @@ function numberFlag<N extends string>(name: N, value: string | undefined): Parti
   return { [name]: number } as Record<N, number>;
 }
 
-/** `name:region` or `name:region:port`. */
+/** Parses `name:region` or `name:region:port`. */
 function readLane(value: string): LaneOptions {
   const [name, region, port] = value.split(':');
   if (!name || !region) throw new Error(`--lane: expected name:region[:port], got ${value}`);

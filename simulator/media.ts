@@ -1,17 +1,17 @@
-/** One pixel, 8 bit RGB. */
+/** Image of a single pixel, 8-bit RGB. */
 export const smallPng = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGMwTpsJAAICATNWh+JUAAAAAElFTkSuQmCC',
   'base64',
 );
 
-const sampleRate = 8000;
+const SAMPLE_RATE = 8000;
 
-/** A 440 Hz tone, 16 bit mono. */
+/** Creates a 440 Hz tone, 16-bit mono. */
 function tone(milliseconds: number): Buffer {
-  const samples = Math.floor((sampleRate * milliseconds) / 1000);
+  const samples = Math.floor((SAMPLE_RATE * milliseconds) / 1000);
   const bytes = Buffer.alloc(samples * 2);
   for (let index = 0; index < samples; index++) {
-    bytes.writeInt16LE(Math.round(8000 * Math.sin((2 * Math.PI * 440 * index) / sampleRate)), index * 2);
+    bytes.writeInt16LE(Math.round(8000 * Math.sin((2 * Math.PI * 440 * index) / SAMPLE_RATE)), index * 2);
   }
   return bytes;
 }
@@ -24,8 +24,8 @@ function wavOf(samples: Buffer): Buffer {
   head.writeUInt32LE(16, 16);
   head.writeUInt16LE(1, 20);
   head.writeUInt16LE(1, 22);
-  head.writeUInt32LE(sampleRate, 24);
-  head.writeUInt32LE(sampleRate * 2, 28);
+  head.writeUInt32LE(SAMPLE_RATE, 24);
+  head.writeUInt32LE(SAMPLE_RATE * 2, 28);
   head.writeUInt16LE(2, 32);
   head.writeUInt16LE(16, 34);
   head.write('data', 36, 'latin1');
@@ -47,7 +47,7 @@ export interface Sound {
   readonly bytes: Buffer;
 }
 
-/** The formats speech comes in; wav, pcm and mp3 play, the others carry only their magic number. */
+/** Formats of speech output; wav, pcm and mp3 are playable, the others have only their magic number. */
 export const sounds: ReadonlyMap<string, Sound> = new Map([
   ['mp3', { contentType: 'audio/mpeg', bytes: silentMp3() }],
   ['wav', { contentType: 'audio/wav', bytes: wavOf(samples) }],
@@ -57,7 +57,7 @@ export const sounds: ReadonlyMap<string, Sound> = new Map([
   ['aac', { contentType: 'audio/aac', bytes: Buffer.from('\u00ff\u00f1'.padEnd(64, '\u0000'), 'latin1') }],
 ]);
 
-/** Length of a wav in seconds by its own head; other formats are taken for 16,000 bytes a second. */
+/** Returns the duration of a WAV file by its header; other formats count as 16,000 bytes per second. */
 export function secondsOf(file: Buffer): number {
   const isWav = file.length >= 44 && file.toString('latin1', 0, 4) === 'RIFF';
   const rate = isWav ? file.readUInt32LE(28) : 16_000;

@@ -1,10 +1,10 @@
 import { errorReply } from './complaint';
 import { jsonReply, type Reply } from './reply';
-import type { Call, Handler } from './route';
+import type { RouteCall, Handler } from './route';
 import { contextOf, createdAt, modelExists } from './settings';
 import { claudeModels, type ClaudeModel, openaiModels, vendorModel } from './vendors';
 
-const listed = [
+const listedModels = [
   'small',
   'large',
   'reason',
@@ -19,20 +19,20 @@ const listed = [
 const messagesDate = new Date(createdAt * 1000).toISOString();
 
 /** https://platform.claude.com/docs/en/api/models-list (read on 26 November 2026). */
-const USUAL_PAGE = 20;
-const LARGEST_PAGE = 1_000;
+const DEFAULT_PAGE_SIZE = 20;
+const MAX_PAGE_SIZE = 1_000;
 
-/** One path, two shapes: the version header tells which family asks. */
+/** Serves two response shapes; the version header selects the API. */
 export const modelList: Handler = (call): Reply => {
-  const own = listed.map((name) => `${call.settings.modelPrefix}${name}`);
-  if (asksForMessages(call)) return pageOf([...own, ...datedIds], call);
-  const ids = [...own, ...openaiModels.map(({ id }) => id)];
+  const ownModels = listedModels.map((name) => `${call.settings.modelPrefix}${name}`);
+  if (isMessagesRequest(call)) return pageOf([...ownModels, ...datedIds], call);
+  const ids = [...ownModels, ...openaiModels.map(({ id }) => id)];
   return jsonReply({ object: 'list', data: ids.map(openaiModel) });
 };
 
 export const oneModel: Handler = (call): Reply => {
   const id = decodeURIComponent(call.path.slice('/v1/models/'.length));
-  const messages = asksForMessages(call);
+  const messages = isMessagesRequest(call);
   if (!modelExists(id, call.settings)) {
     return errorReply(messages ? 'messages' : 'openai', {
       status: 404,
@@ -44,7 +44,7 @@ export const oneModel: Handler = (call): Reply => {
   return jsonReply(messages ? messagesModel(datedIdOf(id), call) : openaiModel(id));
 };
 
-function asksForMessages({ headers }: Call): boolean {
+function isMessagesRequest({ headers }: RouteCall): boolean {
   return headers['anthropic-version'] !== undefined;
 }
 
@@ -55,27 +55,27 @@ function openaiModel(id: string): object {
 const isDatedFrom = (id: string, alias: string): boolean =>
   id.startsWith(alias) && /^-\d{8}$/.test(id.slice(alias.length));
 
-/** An alias is not listed, and is answered by the model that it stands for. */
+/** An alias is not listed, and responses name the model it stands for. */
 const datedIdOf = (alias: string): string =>
   claudeModels.find(({ id }) => isDatedFrom(id, alias))?.id ?? alias;
 const datedIds = claudeModels.map(({ id }) => id).filter((id) => datedIdOf(id) === id);
 
-/** `after_id` and `before_id` are cursors; a page holds `limit` of the models behind or before them. */
-function pageOf(ids: readonly string[], call: Call): Reply {
+/** `after_id` and `before_id` are cursors; a page has up to `limit` models after or before them. */
+function pageOf(ids: readonly string[], call: RouteCall): Reply {
   const { query } = call;
-  const limit = Number(query.get('limit') ?? USUAL_PAGE);
-  if (!Number.isInteger(limit) || limit < 1 || limit > LARGEST_PAGE)
-    return refusedQuery(`limit: Input should be between 1 and ${LARGEST_PAGE}`);
+  const limit = Number(query.get('limit') ?? DEFAULT_PAGE_SIZE);
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_PAGE_SIZE)
+    return refusedQuery(`limit: Input should be between 1 and ${MAX_PAGE_SIZE}`);
   const [after, before] = [query.get('after_id'), query.get('before_id')];
   if (after !== null && before !== null)
     return refusedQuery('after_id and before_id cannot both be specified');
-  const place = ids.indexOf(after ?? before ?? '');
-  if (place < 0 && (after ?? before) !== null) return refusedQuery('invalid pagination cursor');
-  const rest = before === null ? ids.slice(place + 1) : ids.slice(0, place);
-  const page = before === null ? rest.slice(0, limit) : rest.slice(-limit);
+  const cursorIndex = ids.indexOf(after ?? before ?? '');
+  if (cursorIndex < 0 && (after ?? before) !== null) return refusedQuery('invalid pagination cursor');
+  const remainingIds = before === null ? ids.slice(cursorIndex + 1) : ids.slice(0, cursorIndex);
+  const page = before === null ? remainingIds.slice(0, limit) : remainingIds.slice(-limit);
   return jsonReply({
     data: page.map((id) => messagesModel(id, call)),
-    has_more: rest.length > page.length,
+    has_more: remainingIds.length > page.length,
     first_id: page[0] ?? null,
     last_id: page.at(-1) ?? null,
   });
@@ -83,23 +83,23 @@ function pageOf(ids: readonly string[], call: Call): Reply {
 
 const refusedQuery = (message: string): Reply => errorReply('messages', { status: 400, message });
 
-function messagesModel(id: string, { settings }: Call): object {
-  const known = vendorModel(id);
-  const claude = known?.vendor === 'anthropic' ? known : undefined;
+function messagesModel(id: string, { settings }: RouteCall): object {
+  const knownModel = vendorModel(id);
+  const claude = knownModel?.vendor === 'anthropic' ? knownModel : undefined;
   return {
     type: 'model',
     id,
     display_name: id,
     created_at: messagesDate,
     max_input_tokens: claude?.window ?? contextOf(id, settings),
-    max_tokens: claude?.mostOutput ?? 128_000,
+    max_tokens: claude?.maxOutputTokens ?? 128_000,
     capabilities: claude === undefined ? null : capabilitiesOf(claude),
   };
 }
 
 const support = (supported: boolean): object => ({ supported });
 
-/** The names are those of `ModelCapabilities` in src/resources/models.ts of anthropic-sdk-typescript. */
+/** Names from `ModelCapabilities` in src/resources/models.ts of anthropic-sdk-typescript. */
 function capabilitiesOf({ thinking, efforts }: ClaudeModel): object {
   const levels = ['low', 'medium', 'high', 'xhigh', 'max'];
   return {

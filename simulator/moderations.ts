@@ -9,7 +9,7 @@ import { checkOpenaiModel } from './strict/strict-chat';
 
 const categories = ['harassment', 'hate', 'illicit', 'self-harm', 'sexual', 'violence'];
 
-/** A text is flagged, as violence, exactly when it contains `[[flag]]`. */
+/** A text is flagged, as violence, if and only if it contains `[[flag]]`. */
 export const moderations: Handler = ({ body, settings }): Reply => {
   const { input, model = `${settings.modelPrefix}moderation` } = body;
   const complaint =

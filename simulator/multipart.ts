@@ -1,15 +1,15 @@
-export interface Part {
+export interface MultipartPart {
   readonly name: string;
   readonly fileName?: string;
   readonly bytes: Buffer;
 }
 
-/** Reads multipart/form-data, fields and files in any order; undefined when it is not well formed. */
-export function parseMultipart(body: Buffer, contentType: string | undefined): Part[] | undefined {
+/** Parses multipart/form-data with fields and files in any order; returns undefined if malformed. */
+export function parseMultipart(body: Buffer, contentType: string | undefined): MultipartPart[] | undefined {
   const boundary = /^multipart\/form-data\s*;.*?boundary=(?:"([^"]+)"|([^\s;]+))/i.exec(contentType ?? '');
   if (boundary === null) return undefined;
   const marker = Buffer.from(`--${boundary[1] ?? boundary[2] ?? ''}`);
-  const parts: Part[] = [];
+  const parts: MultipartPart[] = [];
   let start = body.indexOf(marker);
   while (start >= 0) {
     const head = start + marker.length;
@@ -25,7 +25,7 @@ export function parseMultipart(body: Buffer, contentType: string | undefined): P
   return undefined;
 }
 
-function readPart(head: string, bytes: Buffer): Part | undefined {
+function readPart(head: string, bytes: Buffer): MultipartPart | undefined {
   const disposition = head.split('\r\n').find((line) => /^content-disposition\s*:/i.test(line));
   const name = parameter(disposition, 'name');
   if (name === undefined) return undefined;

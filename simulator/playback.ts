@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import type { Entry } from './recorder';
+import type { RecorderEntry } from './recorder';
 import type { Step } from './script';
 
-/** Writes a script to a response with its pauses, and never faster than the reader reads. */
+/** Plays a script to a response with its pauses, and never faster than the client reads. */
 export class Playback {
   private index = 0;
   private timer: NodeJS.Timeout | undefined;
@@ -10,7 +10,7 @@ export class Playback {
   constructor(
     private readonly response: ServerResponse,
     private readonly steps: readonly Step[],
-    private readonly entry: Entry,
+    private readonly entry: RecorderEntry,
   ) {
     response.once('close', () => clearTimeout(this.timer));
   }
@@ -23,7 +23,7 @@ export class Playback {
     }
   };
 
-  /** Returns whether the next step may follow at once. */
+  /** Returns whether the next step can follow immediately. */
   private perform(step: Step): boolean {
     const { response, entry } = this;
     switch (step.does) {

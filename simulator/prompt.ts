@@ -1,6 +1,6 @@
 import { randomFrom } from './hash';
 
-// Every word is three UTF-16 units, so a word with its space is exactly one token.
+// Every word has three UTF-16 units, so a word with its space is exactly one token.
 const articles = 'the our his her one any'.split(' ');
 const adjectives = 'big old new red shy sad wet dry odd sly raw tan icy hot'.split(' ');
 const nouns =
@@ -9,13 +9,13 @@ const nouns =
   );
 const verbs = 'saw met led fed hid got had hit ate won let bit'.split(' ');
 const joints = 'and but yet nor for'.split(' ');
-/** The words of a sentence without end. It says nothing, but it reads like English. */
+/** Word classes of an endless sentence that resembles English. */
 const sentence = [articles, adjectives, nouns, verbs, articles, adjectives, nouns, joints];
 const unicodeWords = ['日本語', 'né!', '😀é', 'ñçü', 'Ωβγ', 'при', '한국어', 'ß→x', '🚀!', 'שלו'];
 
 export type PromptWords = 'plain' | 'unicode';
 
-/** `count` pieces, one token each, chosen by the seed. */
+/** Returns `count` pieces of one token each, selected by the seed. */
 export function words(seed: number, count: number, kind: PromptWords): string[] {
   const next = randomFrom(seed);
   const pieces = new Array<string>(count);
@@ -27,7 +27,7 @@ export function words(seed: number, count: number, kind: PromptWords): string[] 
   return pieces;
 }
 
-/** Cuts a text into pieces of at most `size` UTF-16 units, never through a character. */
+/** Splits a text into pieces of at most `size` UTF-16 units, never inside a character. */
 export function piecesOf(text: string, size: number): string[] {
   const pieces: string[] = [];
   for (let start = 0; start < text.length;) {
@@ -42,31 +42,31 @@ export function piecesOf(text: string, size: number): string[] {
 
 const directivePattern = /\[\[([a-z-]+)(?:=([\s\S]*?))?\]\]/g;
 
-/** The prompt asks this of the simulator in double brackets; see README.md for the list. */
+/** Directives in double brackets within a prompt; see README.md for the list. */
 export class Directives {
-  private readonly found = new Map<string, string[]>();
+  private readonly valuesByName = new Map<string, string[]>();
 
   constructor(text: string) {
     if (!text.includes('[[')) return;
     for (const [, name = '', value = ''] of text.matchAll(directivePattern)) {
-      this.found.set(name, [...(this.found.get(name) ?? []), value]);
+      this.valuesByName.set(name, [...(this.valuesByName.get(name) ?? []), value]);
     }
   }
 
   get size(): number {
-    return this.found.size;
+    return this.valuesByName.size;
   }
 
   has(name: string): boolean {
-    return this.found.has(name);
+    return this.valuesByName.has(name);
   }
 
   all(name: string): readonly string[] {
-    return this.found.get(name) ?? [];
+    return this.valuesByName.get(name) ?? [];
   }
 
   text(name: string): string | undefined {
-    return this.found.get(name)?.[0];
+    return this.valuesByName.get(name)?.[0];
   }
 
   number(name: string): number | undefined {

@@ -6,19 +6,19 @@ import { parseJson } from './json';
 export type Closing = 'finished' | 'client-closed' | 'fault';
 export type WaitKind = 'received' | 'closed' | 'client-closed';
 
-/** One request as it is written down; `RecordedRequest` is what readers see of it. */
-export interface Entry {
+/** Internal record of a request; readers get a `RecordedRequest`. */
+export interface RecorderEntry {
   readonly id: number;
   readonly lane: string;
   readonly region: string;
   readonly method: string;
   readonly url: string;
   readonly path: string;
-  /** Names and values in turns, as Node reads them. */
+  /** Alternating names and values, as Node provides them. */
   readonly rawHeaders: readonly string[];
   readonly openedAt: number;
   readonly openedMs: number;
-  /** The first megabyte; the rest is only counted and summed. */
+  /** First megabyte; the remainder is only counted and hashed. */
   body: Buffer;
   bodyBytes: number;
   bodySha256: string | undefined;
@@ -27,11 +27,11 @@ export interface Entry {
   bytes: number;
   events: number;
   faults: readonly string[];
-  /** The rule of its vendor that it broke; empty: none. */
+  /** Vendor rule that the request broke; empty if none. */
   rule: string;
-  /** The vendor said this to it. */
+  /** Error message of the vendor. */
   words: string;
-  /** The simulator itself broke the connection. */
+  /** The simulator broke the connection. */
   broken: boolean;
   closed: Closing | undefined;
   closedMs: number | undefined;
@@ -45,9 +45,9 @@ export interface RecordedRequest {
   readonly path: string;
   readonly query: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The parsed body when it is JSON. */
+  /** Parsed body if it is JSON. */
   readonly body: unknown;
-  /** The body as it came, when it is text and not yet forgotten for the space it takes. */
+  /** Body as received if it is text and has not been dropped to save memory. */
   readonly rawBody: string | null;
   readonly bodyBytes: number;
   readonly bodySha256: string;
@@ -57,11 +57,11 @@ export interface RecordedRequest {
   readonly bytes: number;
   readonly events: number;
   readonly faults: readonly string[];
-  /** The rule of its vendor that it broke. */
+  /** Vendor rule that the request broke. */
   readonly rule: string | null;
-  /** The vendor said this to it. */
+  /** Error message of the vendor. */
   readonly words: string | null;
-  /** null while the answer is still under way. */
+  /** null while the response is in progress. */
   readonly closed: Closing | null;
   /** From the first byte of the request to the close. */
   readonly durationMs: number | null;
@@ -73,27 +73,27 @@ interface Waiter {
   readonly wake: () => void;
 }
 
-const mostBodyBytes = 1024 * 1024;
-const mostKeptBytes = 64 * 1024 * 1024;
-const mostRoutes = 1000;
-const nothing = Buffer.alloc(0);
+const MAX_BODY_BYTES = 1024 * 1024;
+const MAX_STORED_BYTES = 64 * 1024 * 1024;
+const MAX_ROUTES = 1000;
+const emptyBody = Buffer.alloc(0);
 
-/** Remembers the last requests in full and counts all of them. */
+/** Stores the latest requests in full and counts all of them. */
 export class Recorder {
-  private ring: Entry[] = [];
+  private ring: RecorderEntry[] = [];
   private readonly counts: Record<WaitKind, number> = { received: 0, closed: 0, 'client-closed': 0 };
   private readonly byRoute = new Map<string, number>();
   private readonly waiters = new Set<Waiter>();
   private lastId = 0;
   private inFlight = 0;
-  private keptBytes = 0;
+  private storedBytes = 0;
 
   constructor(private readonly size: number) {}
 
-  open(request: IncomingMessage, lane: string, region: string): Entry {
+  open(request: IncomingMessage, lane: string, region: string): RecorderEntry {
     const url = request.url ?? '/';
     const query = url.indexOf('?');
-    const entry: Entry = {
+    const entry: RecorderEntry = {
       id: ++this.lastId,
       lane,
       region,
@@ -103,7 +103,7 @@ export class Recorder {
       rawHeaders: request.rawHeaders,
       openedAt: Date.now(),
       openedMs: performance.now(),
-      body: nothing,
+      body: emptyBody,
       bodyBytes: 0,
       bodySha256: undefined,
       model: '',
@@ -119,35 +119,35 @@ export class Recorder {
     };
     this.inFlight++;
     this.ring.push(entry);
-    // Trimmed by halves, so that the cost of shifting is paid seldom.
+    // Trimmed by half, so that shifting the array is rare.
     if (this.ring.length >= 2 * this.size) this.ring = this.ring.slice(-this.size);
     return entry;
   }
 
-  received(entry: Entry, body: Buffer): void {
+  received(entry: RecorderEntry, body: Buffer): void {
     entry.bodyBytes = body.length;
     entry.body = body;
-    if (body.length > mostBodyBytes) {
+    if (body.length > MAX_BODY_BYTES) {
       entry.bodySha256 = sha256(body);
-      entry.body = Buffer.from(body.subarray(0, mostBodyBytes));
+      entry.body = Buffer.from(body.subarray(0, MAX_BODY_BYTES));
     }
-    this.keptBytes += entry.body.length;
-    if (this.keptBytes > mostKeptBytes) this.forgetBodies();
+    this.storedBytes += entry.body.length;
+    if (this.storedBytes > MAX_STORED_BYTES) this.dropBodies();
     this.count('received');
   }
 
-  close(entry: Entry, closing: Closing): void {
+  close(entry: RecorderEntry, closing: Closing): void {
     entry.closed = closing;
     entry.closedMs = performance.now();
     this.inFlight--;
-    const path = this.byRoute.size < mostRoutes ? entry.path : 'other paths';
+    const path = this.byRoute.size < MAX_ROUTES ? entry.path : 'other paths';
     const route = `${path} ${entry.status ?? 'none'}`;
     this.byRoute.set(route, (this.byRoute.get(route) ?? 0) + 1);
     if (closing === 'client-closed') this.count('client-closed');
     this.count('closed');
   }
 
-  /** Forgets the requests and starts the counts of `wait` anew; the totals stay. */
+  /** Forgets the requests and resets the counts of `wait`; the totals remain. */
   clear(): void {
     this.ring = [];
     for (const kind of Object.keys(this.counts) as WaitKind[]) this.counts[kind] = 0;
@@ -168,7 +168,7 @@ export class Recorder {
     return Object.fromEntries([...this.byRoute].sort());
   }
 
-  /** Resolves true once the count is reached, false when the deadline comes first. */
+  /** Resolves to true once the count is reached, or to false at the deadline. */
   wait(kind: WaitKind, count: number, deadlineMs: number): Promise<boolean> {
     if (this.counts[kind] >= count) return Promise.resolve(true);
     return new Promise((resolve) => {
@@ -183,16 +183,16 @@ export class Recorder {
     });
   }
 
-  /** Half of the bytes stay, those of the newest requests. */
-  private forgetBodies(): void {
-    this.keptBytes = 0;
+  /** Keeps the newer half of the stored bytes. */
+  private dropBodies(): void {
+    this.storedBytes = 0;
     for (const entry of this.ring.toReversed()) {
-      if (this.keptBytes + entry.body.length <= mostKeptBytes / 2) {
-        this.keptBytes += entry.body.length;
+      if (this.storedBytes + entry.body.length <= MAX_STORED_BYTES / 2) {
+        this.storedBytes += entry.body.length;
         continue;
       }
       entry.bodySha256 ??= sha256(entry.body);
-      entry.body = nothing;
+      entry.body = emptyBody;
     }
   }
 
@@ -202,11 +202,11 @@ export class Recorder {
   }
 }
 
-function viewOf(entry: Entry): RecordedRequest {
+function viewOf(entry: RecorderEntry): RecordedRequest {
   const headers = headersOf(entry.rawHeaders);
   const isText = !/multipart|octet-stream|audio/.test(headers['content-type'] ?? '');
-  const isKept = entry.body.length > 0 || entry.bodyBytes === 0;
-  const raw = isText && isKept ? entry.body.toString() : null;
+  const isStored = entry.body.length > 0 || entry.bodyBytes === 0;
+  const raw = isText && isStored ? entry.body.toString() : null;
   return {
     id: entry.id,
     lane: entry.lane,

@@ -1,40 +1,40 @@
 import type { Reply } from './reply';
 
-/** A reply worked out once: its bytes serve every equal request. */
-export interface Prepared {
+/** A rendered reply; its bytes serve every equal request. */
+export interface PreparedReply {
   readonly reply: Reply;
   readonly bytes: Buffer;
   readonly events: number;
   readonly model: string;
 }
 
-const mostEntries = 64;
-const mostKeyLength = 64 * 1024;
-const mostBytes = 256 * 1024;
+const MAX_ENTRIES = 64;
+const MAX_KEY_LENGTH = 64 * 1024;
+const MAX_BYTES = 256 * 1024;
 
-/** Keeps the replies used last. */
+/** Least-recently-used cache of replies. */
 export class ReplyCache {
-  private readonly entries = new Map<string, Prepared>();
+  private readonly entries = new Map<string, PreparedReply>();
 
-  get(key: string): Prepared | undefined {
-    const found = this.entries.get(key);
-    if (found !== undefined && this.entries.size === mostEntries) {
+  get(key: string): PreparedReply | undefined {
+    const cachedReply = this.entries.get(key);
+    if (cachedReply !== undefined && this.entries.size === MAX_ENTRIES) {
       this.entries.delete(key);
-      this.entries.set(key, found);
+      this.entries.set(key, cachedReply);
     }
-    return found;
+    return cachedReply;
   }
 
-  set(key: string, prepared: Prepared): void {
-    if (key.length > mostKeyLength || prepared.bytes.length > mostBytes) return;
+  set(key: string, prepared: PreparedReply): void {
+    if (key.length > MAX_KEY_LENGTH || prepared.bytes.length > MAX_BYTES) return;
     this.entries.set(key, prepared);
-    if (this.entries.size <= mostEntries) return;
+    if (this.entries.size <= MAX_ENTRIES) return;
     const oldest = this.entries.keys().next().value;
     if (oldest !== undefined) this.entries.delete(oldest);
   }
 }
 
-export function prepare(reply: Reply, model: string): Prepared {
+export function prepare(reply: Reply, model: string): PreparedReply {
   const isStream = reply.kind === 'stream';
   return {
     reply,

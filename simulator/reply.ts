@@ -2,16 +2,16 @@ import type { OutgoingHttpHeaders } from 'node:http';
 
 export type Dialect = 'chat' | 'completions' | 'messages' | 'responses' | 'gemini';
 
-/** Waits the prompt asked for. */
+/** Delays that the prompt requested. */
 export interface Tempo {
   readonly delayMs: number;
   readonly firstTokenMs: number;
-  /** Between events; 0 gives each event a turn of the loop, absent sends all at once. */
+  /** Delay between events; 0 yields to the event loop between events, absent sends all together. */
   readonly paceMs?: number;
 }
 
-/** One body, as chunks so that a huge one may repeat the same buffer. */
-export interface WholeReply {
+/** A non-streaming body in chunks, so that a huge one can repeat the same buffer. */
+export interface BodyReply {
   readonly kind: 'whole';
   readonly status: number;
   readonly headers: OutgoingHttpHeaders;
@@ -19,21 +19,21 @@ export interface WholeReply {
   readonly tempo?: Tempo;
 }
 
-/** Server-sent events, ready to be written. */
+/** Server-sent events in their final form. */
 export interface StreamReply {
   readonly kind: 'stream';
   readonly dialect: Dialect;
   readonly frames: readonly string[];
-  /** So many frames at the start carry no token. */
+  /** Number of frames at the start without a token. */
   readonly preamble: number;
-  /** So many frames at the end say that the stream is complete. */
+  /** Number of frames at the end that mark the stream as complete. */
   readonly closing: number;
   readonly tempo?: Tempo;
 }
 
-export type Reply = WholeReply | StreamReply;
+export type Reply = BodyReply | StreamReply;
 
-export function jsonReply(body: unknown, options: { status?: number; tempo?: Tempo } = {}): WholeReply {
+export function jsonReply(body: unknown, options: { status?: number; tempo?: Tempo } = {}): BodyReply {
   return {
     kind: 'whole',
     status: options.status ?? 200,
@@ -43,16 +43,16 @@ export function jsonReply(body: unknown, options: { status?: number; tempo?: Tem
   };
 }
 
-export function bytesReply(contentType: string, body: Buffer): WholeReply {
+export function bytesReply(contentType: string, body: Buffer): BodyReply {
   return { kind: 'whole', status: 200, headers: { 'content-type': contentType }, body: [body] };
 }
 
-/** An unnamed event, as the chat style sends them. */
+/** Formats an unnamed event, as in the Chat Completions style. */
 export function dataFrame(value: unknown): string {
   return `data: ${JSON.stringify(value)}\n\n`;
 }
 
-/** An event whose name repeats its `type`, as the other styles send them. */
+/** Formats an event named after its `type`, as in the other styles. */
 export function namedFrame(value: { readonly type: string; readonly [field: string]: unknown }): string {
   return `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`;
 }

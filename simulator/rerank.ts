@@ -2,17 +2,17 @@ import { errorReply, type Complaint } from './complaint';
 import { hashName, hashText } from './hash';
 import { listOf, numberOf, objectOf, textOf } from './json';
 import { jsonReply, type Reply } from './reply';
-import type { Call, Handler } from './route';
+import type { RouteCall, Handler } from './route';
 import { modelExists } from './settings';
 import { countTokens } from './tokens';
-import { distorted } from './usage';
+import { distortUsage } from './usage';
 
-/** `/v1/rerank`: documents may be objects and can be sent back. */
-export const rerankFirst: Handler = (call) => rerank(call, '1');
-/** `/v2/rerank`: strings only, indexes only. */
-export const rerankSecond: Handler = (call) => rerank(call, '2');
+/** `/v1/rerank`: documents can be objects and can be returned. */
+export const rerankV1: Handler = (call) => rerank(call, '1');
+/** `/v2/rerank`: documents are strings, and only indexes are returned. */
+export const rerankV2: Handler = (call) => rerank(call, '2');
 
-function rerank({ body, settings, usageVariant }: Call, version: '1' | '2'): Reply {
+function rerank({ body, settings, usageVariant }: RouteCall, version: '1' | '2'): Reply {
   const model = textOf(body['model']);
   const query = textOf(body['query']);
   const documents = listOf(body['documents']).map(documentText);
@@ -24,26 +24,26 @@ function rerank({ body, settings, usageVariant }: Call, version: '1' | '2'): Rep
   if (documents.length === 0) {
     return refuse({ message: 'invalid request: list of documents must not be empty', param: 'documents' });
   }
-  const asked = numberOf(body['top_n']) ?? documents.length;
-  if (!Number.isInteger(asked) || asked < 1) {
+  const topN = numberOf(body['top_n']) ?? documents.length;
+  if (!Number.isInteger(topN) || topN < 1) {
     return refuse({ message: 'invalid request: top_n must be a positive integer', param: 'top_n' });
   }
-  const returns = version === '1' && body['return_documents'] === true;
+  const returnsDocuments = version === '1' && body['return_documents'] === true;
   const results = documents
     .map((text, index) => ({
       index,
       relevance_score: relevance(query, text),
-      ...(returns ? { document: { text } } : {}),
+      ...(returnsDocuments ? { document: { text } } : {}),
     }))
     .sort((left, right) => right.relevance_score - left.relevance_score || left.index - right.index)
-    .slice(0, asked);
+    .slice(0, topN);
   const tokens =
     countTokens(query) * documents.length + documents.reduce((sum, text) => sum + countTokens(text), 0);
-  const billed = distorted({ search_units: Math.ceil(documents.length / 100) }, usageVariant);
+  const billedUnits = distortUsage({ search_units: Math.ceil(documents.length / 100) }, usageVariant);
   const meta = {
     api_version: { version },
-    billed_units: billed,
-    tokens: distorted({ input_tokens: tokens }, usageVariant),
+    billed_units: billedUnits,
+    tokens: distortUsage({ input_tokens: tokens }, usageVariant),
   };
   return jsonReply({ id: hashName(query, ...documents), results, meta });
 }
@@ -52,11 +52,11 @@ function documentText(document: unknown): string {
   return typeof document === 'string' ? document : textOf(objectOf(document)['text']);
 }
 
-/** Shared words decide; the text's hash breaks ties, always below one more shared word. */
+/** Ranks by the number of shared words; the text's hash breaks ties and counts less than one word. */
 function relevance(query: string, text: string): number {
-  const wanted = new Set(query.toLowerCase().split(/\W+/).filter(Boolean));
-  const found = new Set(text.toLowerCase().split(/\W+/));
-  const shared = [...wanted].filter((word) => found.has(word)).length;
-  const part = (shared + (hashText(text) % 1000) / 1001) / (wanted.size + 1);
+  const queryWords = new Set(query.toLowerCase().split(/\W+/).filter(Boolean));
+  const textWords = new Set(text.toLowerCase().split(/\W+/));
+  const sharedCount = [...queryWords].filter((word) => textWords.has(word)).length;
+  const part = (sharedCount + (hashText(text) % 1000) / 1001) / (queryWords.size + 1);
   return Math.round(part * 1e7) / 1e7;
 }

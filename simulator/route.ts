@@ -2,36 +2,36 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Style } from './complaint';
 import type { JsonObject } from './json';
 import type { Reply } from './reply';
-import type { ResponseShelf } from './dialects/response-shelf';
+import type { SimulatedResponseStore } from './dialects/response-store';
 import type { Settings } from './settings';
 import type { UsageVariant } from './usage';
 import type { Wire } from './vendors';
 
-export interface Call {
-  /** The parsed JSON body; empty for other media and for GET. */
+export interface RouteCall {
+  /** Parsed JSON body; empty for other media types and for GET. */
   readonly body: JsonObject;
   readonly bytes: Buffer;
   readonly headers: IncomingHttpHeaders;
   readonly path: string;
   readonly query: URLSearchParams;
-  /** The call was made with this key. */
+  /** API key of the call. */
   readonly key: string;
   readonly settings: Settings;
-  /** State stored by earlier calls; all other calls are independent of it. */
-  readonly shelf: ResponseShelf;
+  /** State stored by earlier calls; all other state is per call. */
+  readonly shelf: SimulatedResponseStore;
   readonly usageVariant: UsageVariant | undefined;
 }
 
-export type Handler = (call: Call) => Reply;
+export type Handler = (call: RouteCall) => Reply;
 
 export interface Route {
   readonly method: 'GET' | 'POST';
-  /** The style says how errors look and where the key is looked for; `either` goes by the version header. */
+  /** Error format and key header; `either` is decided by the version header. */
   readonly style: Style | 'either';
   readonly media: 'json' | 'multipart' | 'none';
   readonly handler: Handler;
-  /** Later calls of the same key can refer to this one. */
+  /** Later calls with the same key can refer to this one. */
   readonly stores?: true;
-  /** The interface under whose rules vendors serve their models here. */
+  /** API whose vendor rules apply here. */
   readonly wire?: Wire;
 }

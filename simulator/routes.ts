@@ -7,7 +7,7 @@ import { imageGenerations } from './images';
 import { countTokensOfMessages, messages } from './dialects/messages';
 import { modelList, oneModel } from './models';
 import { moderations } from './moderations';
-import { rerankFirst, rerankSecond } from './rerank';
+import { rerankV1, rerankV2 } from './rerank';
 import { responses } from './dialects/responses';
 import type { Handler, Route } from './route';
 
@@ -20,8 +20,8 @@ const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/completions', openai(completions)],
   ['/v1/responses', { ...openai(responses), stores: true, wire: 'responses' }],
   ['/v1/embeddings', openai(embeddings)],
-  ['/v1/rerank', openai(rerankFirst)],
-  ['/v2/rerank', openai(rerankSecond)],
+  ['/v1/rerank', openai(rerankV1)],
+  ['/v2/rerank', openai(rerankV2)],
   ['/v1/audio/speech', openai(speech)],
   ['/v1/audio/transcriptions', openai(transcriptions, 'multipart')],
   ['/v1/audio/translations', openai(translations, 'multipart')],

@@ -10,11 +10,11 @@ const formats: Readonly<Record<string, string>> = {
   uuid: '00000000-0000-4000-8000-000000000000',
   ipv4: '192.0.2.1',
 };
-const deepest = 12;
+const MAX_DEPTH = 12;
 
-/** The smallest value a JSON schema accepts: required properties only, first branch of every choice. */
+/** Returns the smallest value a JSON schema accepts: required properties only, first branch of each choice. */
 export function minimalValue(schema: unknown, root: unknown = schema, depth = 0): unknown {
-  if (!isObject(schema) || depth > deepest) return {};
+  if (!isObject(schema) || depth > MAX_DEPTH) return {};
   if ('const' in schema) return schema['const'];
   if ('default' in schema) return schema['default'];
   if (listOf(schema['enum']).length > 0) return listOf(schema['enum'])[0];
@@ -64,16 +64,16 @@ function minimalObject(schema: JsonObject, root: unknown, depth: number): JsonOb
 function minimalText(schema: JsonObject): string {
   const format = entryOf(formats, textOf(schema['format']));
   if (format !== undefined) return format;
-  const longest = numberOf(schema['maxLength']) ?? Infinity;
-  return 'sim'.padEnd(numberOf(schema['minLength']) ?? 0, 'x').slice(0, longest);
+  const maxLength = numberOf(schema['maxLength']) ?? Infinity;
+  return 'sim'.padEnd(numberOf(schema['minLength']) ?? 0, 'x').slice(0, maxLength);
 }
 
 function minimalNumber(schema: JsonObject): number {
   const step = numberOf(schema['multipleOf']) ?? 1;
-  const above = numberOf(schema['exclusiveMinimum']);
-  const least = above === undefined ? numberOf(schema['minimum']) : above + Math.min(step, 1);
-  const most = numberOf(schema['maximum']) ?? Infinity;
-  return Math.min(Math.ceil((least ?? 1) / step) * step, most);
+  const exclusiveMin = numberOf(schema['exclusiveMinimum']);
+  const min = exclusiveMin === undefined ? numberOf(schema['minimum']) : exclusiveMin + Math.min(step, 1);
+  const max = numberOf(schema['maximum']) ?? Infinity;
+  return Math.min(Math.ceil((min ?? 1) / step) * step, max);
 }
 
 function merge(schema: JsonObject, parts: readonly unknown[], root: unknown): JsonObject {
@@ -81,14 +81,14 @@ function merge(schema: JsonObject, parts: readonly unknown[], root: unknown): Js
     typeof part['$ref'] === 'string' ? objectOf(resolve(part['$ref'], root)) : part,
   );
   return {
-    ...joined(all),
+    ...joinSchemas(all),
     allOf: [],
-    properties: joined(all.map((part) => objectOf(part['properties']))),
+    properties: joinSchemas(all.map((part) => objectOf(part['properties']))),
     required: all.flatMap((part) => listOf(part['required'])),
   };
 }
 
-function joined(parts: readonly JsonObject[]): JsonObject {
+function joinSchemas(parts: readonly JsonObject[]): JsonObject {
   return Object.fromEntries(parts.flatMap((part) => Object.entries(part)));
 }
 

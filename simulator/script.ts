@@ -4,15 +4,15 @@ import type { Fault, FaultKind, FaultOf } from './faults';
 import type { Dialect, Reply, StreamReply } from './reply';
 import { dataFrame, namedFrame } from './reply';
 
-/** Playback does these steps one after the other. */
+/** Step of a playback. */
 export type Step =
   | { readonly does: 'head'; readonly status: number; readonly headers: OutgoingHttpHeaders }
   | { readonly does: 'write'; readonly bytes: string | Buffer; readonly events: number }
   | { readonly does: 'wait'; readonly ms: number }
   | { readonly does: 'hang' }
-  /** Hang up after what was written: the receiver sees an unfinished body. */
+  /** Closes the connection after what was written: the client sees an incomplete body. */
   | { readonly does: 'close' }
-  /** A TCP reset. */
+  /** TCP reset. */
   | { readonly does: 'reset' }
   | { readonly does: 'end' };
 
@@ -22,8 +22,8 @@ export const streamHeaders: OutgoingHttpHeaders = {
   'transfer-encoding': 'chunked',
 };
 
-/** One thing to be sent and how many events it is. */
-interface Piece {
+/** A unit to be sent, and the number of events in it. */
+interface ScriptPiece {
   readonly bytes: string | Buffer;
   readonly events: number;
 }
@@ -32,35 +32,37 @@ export function findFault<K extends FaultKind>(faults: readonly Fault[], kind: K
   return faults.find((fault): fault is FaultOf<K> => fault.kind === kind);
 }
 
-/** The steps that send a reply under its faults. */
+/** Creates the steps that send a reply with its faults. */
 export function scriptOf(
   reply: Reply,
   faults: readonly Fault[],
-  between: (least: number, most: number) => number,
+  between: (min: number, max: number) => number,
 ): Step[] {
   const delay = findFault(faults, 'delay');
-  const waits = (reply.tempo?.delayMs ?? 0) + (delay ? between(delay.ms, delay.untilMs ?? delay.ms) : 0);
-  const steps: Step[] = waits > 0 ? [{ does: 'wait', ms: waits }] : [];
+  const waitMs = (reply.tempo?.delayMs ?? 0) + (delay ? between(delay.ms, delay.untilMs ?? delay.ms) : 0);
+  const steps: Step[] = waitMs > 0 ? [{ does: 'wait', ms: waitMs }] : [];
   if (findFault(faults, 'hang')) return [...steps, { does: 'hang' }];
   const reset = findFault(faults, 'reset');
   if (reset && reset.after === undefined) return [...steps, { does: 'reset' }];
   const isStream = reply.kind === 'stream';
-  const pieces = isStream ? streamPieces(reply, faults) : wholePieces(reply.body, faults);
-  const timed = isStream ? tempoSteps(reply, faults) : new Map<number, Step[]>();
-  const broken = breakSteps(pieces.length, isStream, faults, timed);
-  steps.push(headOf(reply, broken));
-  return steps.concat(bodySteps(pieces, timed, broken, faults, isStream ? reply.tempo?.paceMs : undefined));
+  const pieces = isStream ? streamPieces(reply, faults) : bodyPieces(reply.body, faults);
+  const tempoStepsByIndex = isStream ? tempoSteps(reply, faults) : new Map<number, Step[]>();
+  const breakPoint = breakSteps(pieces.length, isStream, faults, tempoStepsByIndex);
+  steps.push(headOf(reply, breakPoint));
+  return steps.concat(
+    bodySteps(pieces, tempoStepsByIndex, breakPoint, faults, isStream ? reply.tempo?.paceMs : undefined),
+  );
 }
 
-function headOf(reply: Reply, broken: Break | undefined): Step {
+function headOf(reply: Reply, breakPoint: BreakPoint | undefined): Step {
   if (reply.kind === 'stream') return { does: 'head', status: 200, headers: streamHeaders };
   const length = reply.body.reduce((sum, chunk) => sum + chunk.length, 0);
-  // A clean cut must look complete on the wire, so no length is promised.
-  const promise = broken?.step.does === 'end' ? {} : { 'content-length': length };
+  // A clean cut must look complete to the client, so no content length is sent.
+  const promise = breakPoint?.step.does === 'end' ? {} : { 'content-length': length };
   return { does: 'head', status: reply.status, headers: { ...reply.headers, ...promise } };
 }
 
-function streamPieces(reply: StreamReply, faults: readonly Fault[]): Piece[] {
+function streamPieces(reply: StreamReply, faults: readonly Fault[]): ScriptPiece[] {
   let frames = [...reply.frames];
   const malformed = findFault(faults, 'malformed-event');
   if (malformed) frames.splice(malformed.after ?? reply.preamble, 0, malformedFrame(reply.dialect));
@@ -72,7 +74,7 @@ function streamPieces(reply: StreamReply, faults: readonly Fault[]): Piece[] {
   return frames.map((bytes) => ({ bytes, events: 1 }));
 }
 
-/** Lines that are legal in an event stream and mean nothing. */
+/** Adds lines that are valid in an event stream but have no meaning. */
 function withComments(frame: string, index: number): string {
   return `: keep-alive\n\n:\nid: ${index}\nretry: 3000\n${frame}`;
 }
@@ -84,7 +86,7 @@ function malformedFrame(dialect: Dialect): string {
   return 'data: {"id":"chatcmpl-broken","choices":[{"del\n\n';
 }
 
-/** The in-band error of each style, as if the supplier had answered `status`. */
+/** In-band error event of each style, as if the supplier had failed with `status`. */
 function errorFrame(dialect: Dialect, { status = 500, message }: FaultOf<'error-event'>): string {
   const style: Style = dialect === 'messages' || dialect === 'gemini' ? dialect : 'openai';
   const complaint = { status, message: message ?? 'The supplier failed in the middle of its answer.' };
@@ -109,17 +111,17 @@ function errorFrame(dialect: Dialect, { status = 500, message }: FaultOf<'error-
   }
 }
 
-/** A whole body is cut in pieces where a fault counts its bytes. */
-function wholePieces(body: readonly Buffer[], faults: readonly Fault[]): Piece[] {
-  const counted = ['cut', 'clean-cut', 'reset', 'stall'] as const;
-  const fault = counted.map((kind) => findFault(faults, kind)).find((found) => found !== undefined);
+/** Splits a non-streaming body into pieces if a fault counts its bytes. */
+function bodyPieces(body: readonly Buffer[], faults: readonly Fault[]): ScriptPiece[] {
+  const byteFaultKinds = ['cut', 'clean-cut', 'reset', 'stall'] as const;
+  const fault = byteFaultKinds.map((kind) => findFault(faults, kind)).find((match) => match !== undefined);
   if (fault === undefined) return body.map((bytes) => ({ bytes, events: 0 }));
   const bytes = Buffer.concat(body);
   const at = fault.after ?? Math.floor(bytes.length / 2);
   return [bytes.subarray(0, at), bytes.subarray(at)].map((part) => ({ bytes: part, events: 0 }));
 }
 
-/** Waits before certain events. */
+/** Delays before certain events. */
 function tempoSteps(reply: StreamReply, faults: readonly Fault[]): Map<number, Step[]> {
   const steps = new Map<number, Step[]>();
   const first = (reply.tempo?.firstTokenMs ?? 0) + (findFault(faults, 'slow-first-token')?.ms ?? 0);
@@ -127,37 +129,37 @@ function tempoSteps(reply: StreamReply, faults: readonly Fault[]): Map<number, S
   return steps;
 }
 
-interface Break {
+interface BreakPoint {
   readonly at: number;
   readonly step: Step;
 }
 
-/** The answer ends early here; a stall only adds a wait. */
+/** Returns the point at which the response ends early; a stall only adds a delay. */
 function breakSteps(
   count: number,
   isStream: boolean,
   faults: readonly Fault[],
   timed: Map<number, Step[]>,
-): Break | undefined {
-  const place = (after: number | undefined): number => (isStream ? Math.min(after ?? 1, count) : 1);
+): BreakPoint | undefined {
+  const positionOf = (after: number | undefined): number => (isStream ? Math.min(after ?? 1, count) : 1);
   const stall = findFault(faults, 'stall');
   if (stall) {
-    const at = place(stall.after);
+    const at = positionOf(stall.after);
     const step: Step = stall.ms === undefined ? { does: 'hang' } : { does: 'wait', ms: stall.ms };
     timed.set(at, [...(timed.get(at) ?? []), step]);
   }
   const cut = findFault(faults, 'cut');
-  if (cut) return { at: place(cut.after), step: { does: 'close' } };
+  if (cut) return { at: positionOf(cut.after), step: { does: 'close' } };
   const clean = findFault(faults, 'clean-cut');
-  if (clean) return { at: place(clean.after), step: { does: 'end' } };
+  if (clean) return { at: positionOf(clean.after), step: { does: 'end' } };
   const reset = findFault(faults, 'reset');
-  return reset && { at: place(reset.after), step: { does: 'reset' } };
+  return reset && { at: positionOf(reset.after), step: { does: 'reset' } };
 }
 
 function bodySteps(
-  pieces: readonly Piece[],
+  pieces: readonly ScriptPiece[],
   timed: ReadonlyMap<number, readonly Step[]>,
-  broken: Break | undefined,
+  broken: BreakPoint | undefined,
   faults: readonly Fault[],
   ownPace: number | undefined,
 ): Step[] {
@@ -170,7 +172,7 @@ function bodySteps(
     steps.push(...(split === undefined ? [{ does: 'write', ...piece } as const] : splitSteps(piece, split)));
   }
   if (broken === undefined) return [...steps, ...(timed.get(pieces.length) ?? []), { does: 'end' }];
-  // Everything before a break reaches the wire first.
+  // Everything before the break is sent first.
   return [
     ...steps,
     ...(timed.get(broken.at) ?? []),
@@ -179,7 +181,7 @@ function bodySteps(
   ];
 }
 
-function splitSteps({ bytes, events }: Piece, size: number): Step[] {
+function splitSteps({ bytes, events }: ScriptPiece, size: number): Step[] {
   const all = Buffer.from(bytes);
   const steps: Step[] = [];
   for (let start = 0; start < all.length; start += size) {

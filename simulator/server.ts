@@ -1,12 +1,12 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createControlServer } from './control';
-import type { Shared } from './exchange';
-import { FaultBook } from './faults';
+import type { SharedState } from './exchange';
+import { FaultRules } from './faults';
 import { Lane, listenOn } from './lane';
 import { Recorder } from './recorder';
 import { ReplyCache } from './reply-cache';
-import { ResponseShelf } from './dialects/response-shelf';
+import { SimulatedResponseStore } from './dialects/response-store';
 import { settingsOf, type SimulatorOptions } from './settings';
 
 export interface LaneAddress {
@@ -19,19 +19,19 @@ export interface SimulatorServer {
   readonly url: string;
   readonly controlUrl: string;
   readonly lanes: readonly LaneAddress[];
-  /** Stops listening, lets running answers end within the grace, then hangs up. */
+  /** Stops listening, lets running responses finish within the grace period, then closes connections. */
   stop(graceMs?: number): Promise<void>;
 }
 
-/** A whole simulator in this process, on real sockets. */
+/** Starts a complete simulator in this process, on real sockets. */
 export async function startSimulatorServer(options: SimulatorOptions = {}): Promise<SimulatorServer> {
   const { name = 'simulator', region = 'local', host = '127.0.0.1' } = options;
-  const shared: Shared = {
+  const shared: SharedState = {
     settings: settingsOf(options),
-    faults: new FaultBook(options.seed ?? 1),
+    faults: new FaultRules(options.seed ?? 1),
     recorder: new Recorder(options.ringSize ?? 1000),
     cache: new ReplyCache(),
-    shelf: new ResponseShelf(),
+    shelf: new SimulatedResponseStore(),
     vendors: { rules: options.vendors ?? 'strict' },
   };
   const lanes = [{ name, region, port: options.port ?? 0 }, ...(options.lanes ?? [])].map(

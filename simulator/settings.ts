@@ -1,28 +1,28 @@
 import { vendorModel } from './vendors';
 
-/** The options say where a simulator listens and what it believes about models; every field has a default. */
+/** Listening addresses and model behaviour of a simulator; every field has a default. */
 export interface SimulatorOptions {
-  /** Shown in records and in the `x-sim-name` header. */
+  /** Name in records and in the `x-sim-name` header. */
   readonly name?: string;
   readonly region?: string;
   readonly host?: string;
   readonly port?: number;
   readonly controlPort?: number;
-  /** Further listening ports, each its own lane. */
+  /** Additional listening ports, one lane each. */
   readonly lanes?: readonly LaneOptions[];
-  /** A model exists when its name begins with this; '' accepts every name. */
+  /** A model exists if its name starts with this prefix; '' accepts every name. */
   readonly modelPrefix?: string;
-  /** Context window of models whose name does not say one (`sim-8k` has 8,000). */
+  /** Context window of models whose name has none (`sim-8k` has 8,000). */
   readonly contextTokens?: number;
-  /** So many requests are remembered in full. */
+  /** Number of requests stored in full. */
   readonly ringSize?: number;
   /** Seeds `probability` and `untilMs`. */
   readonly seed?: number;
-  /** `lenient` lets a messages conversation repeat a role. */
+  /** `lenient` allows consecutive Messages turns with the same role. */
   readonly roles?: 'strict' | 'lenient';
   /** `lenient` serves models of real vendors without their vendors' rules. */
   readonly vendors?: VendorRules;
-  /** It takes back reasoning of this account; without one, that of everyone. */
+  /** Account whose reasoning is accepted back; without one, anyone's is. */
   readonly account?: string;
 }
 
@@ -59,10 +59,10 @@ export function contextOf(model: string, settings: Settings): number {
   return thousands === undefined ? settings.contextTokens : Number(thousands) * 1000;
 }
 
-/** Models that show their reasoning on the OpenAI-style surface, and always reason. */
-export function reasons(model: string): boolean {
+/** Models that always reason, and show it in the OpenAI style. */
+export function isReasoningModel(model: string): boolean {
   return model.includes('reason');
 }
 
-/** One instant for every `created` field: the same request has the same answer, to the byte. */
+/** Constant `created` value, so that equal requests have byte-identical responses. */
 export const createdAt = 1_767_225_600;

@@ -1,8 +1,8 @@
 import { hashName, randomFrom } from './hash';
 
 /**
- * The simulated models do each kind of task so well, from 0 to 1. It is made up: it gives a router something
- * to learn, and says nothing about any real model. Texts of no known kind are answered alike by all of them.
+ * Made-up skill of the simulated models per kind of task, from 0 to 1, so that a router has something to learn. All
+ * models answer other texts equally well.
  */
 const kinds = [
   {
@@ -19,10 +19,10 @@ const kinds = [
   },
 ] as const;
 
-/** Replaces a word that the model got wrong. It has the length of every other word. */
+/** Replaces a word that the model got wrong; as long as every other word. */
 export const WRONG = 'err';
 
-/** The words of an answer, with the mistakes that a model of this name makes. */
+/** Returns the words of an answer with the mistakes that a model of this name makes. */
 export function withMistakes(words: string[], question: string, model: string): string[] {
   const kind = kinds.find(({ signs }) => signs.test(question));
   const name = Object.keys(kinds[0].skills).find((part) => model.endsWith(part));

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from './json';
 
-/** Disjoint counts; every dialect prints them its own way. */
+/** Disjoint counts; each dialect formats them in its own way. */
 export interface Usage {
   readonly uncachedInput: number;
   readonly cacheRead: number;
@@ -11,13 +11,13 @@ export interface Usage {
 }
 
 export const usageVariants = ['negative', 'nan', 'absent', 'absurd', 'fractional', 'double'] as const;
-/** A faulty supplier misreports in these ways; `double` sends the right usage twice. */
+/** Ways in which a faulty supplier misreports usage; `double` sends the correct usage twice. */
 export type UsageVariant = (typeof usageVariants)[number];
 
 export function chatUsage(usage: Usage, variant?: UsageVariant): JsonObject | undefined {
   const prompt = usage.uncachedInput + usage.cacheRead + usage.cacheWrite;
   const completion = usage.output + usage.reasoning;
-  return distorted(
+  return distortUsage(
     {
       prompt_tokens: prompt,
       completion_tokens: completion,
@@ -41,7 +41,7 @@ export function chatUsage(usage: Usage, variant?: UsageVariant): JsonObject | un
 export function responsesUsage(usage: Usage, variant?: UsageVariant): JsonObject | undefined {
   const input = usage.uncachedInput + usage.cacheRead + usage.cacheWrite;
   const output = usage.output + usage.reasoning;
-  return distorted(
+  return distortUsage(
     {
       input_tokens: input,
       input_tokens_details: {
@@ -57,7 +57,7 @@ export function responsesUsage(usage: Usage, variant?: UsageVariant): JsonObject
 }
 
 export function messagesUsage(usage: Usage, variant?: UsageVariant): JsonObject | undefined {
-  return distorted(
+  return distortUsage(
     {
       input_tokens: usage.uncachedInput,
       cache_creation_input_tokens: usage.cacheWrite,
@@ -70,12 +70,12 @@ export function messagesUsage(usage: Usage, variant?: UsageVariant): JsonObject 
   );
 }
 
-/** Usage of routes that only read: embeddings, moderation. */
+/** Usage of routes without output: embeddings, moderation. */
 export function inputUsage(promptTokens: number, variant?: UsageVariant): JsonObject | undefined {
-  return distorted({ prompt_tokens: promptTokens, total_tokens: promptTokens }, variant);
+  return distortUsage({ prompt_tokens: promptTokens, total_tokens: promptTokens }, variant);
 }
 
-export function distorted(usage: JsonObject, variant: UsageVariant | undefined): JsonObject | undefined {
+export function distortUsage(usage: JsonObject, variant: UsageVariant | undefined): JsonObject | undefined {
   switch (variant) {
     case 'absent':
       return undefined;

@@ -1,18 +1,18 @@
-import type { DataSet, Row } from './data';
+import type { DataSet, PromptRow } from './data';
 
-export interface Point {
+export interface CurvePoint {
   readonly cost: number;
   readonly quality: number;
 }
 
-/** A method believes this of the models for one prompt. */
-export interface Belief {
+/** A method's prediction for each model on one prompt. */
+export interface ModelPrediction {
   readonly quality: readonly number[];
   readonly cost: readonly number[];
 }
 
-/** The answer really cost this, in USD. */
-export const costOf = ({ rates }: DataSet, row: Row, model: number): number => {
+/** Actual cost of a response in USD. */
+export const costOf = ({ rates }: DataSet, row: PromptRow, model: number): number => {
   const [inRate, outRate] = rates[model] ?? [0, 0];
   return (row.features.counters.tokens * inRate + (row.tokensOut[model] ?? 0) * outRate) / 1e6;
 };
@@ -27,28 +27,33 @@ export const deviation = (values: readonly number[]): number => {
   );
 };
 
-/** Quality and cost of always asking one model, for each. */
-export const singles = (set: DataSet, rows: readonly Row[]): Point[] =>
+/** Quality and cost of always calling the same model, per model. */
+export const singleModelPoints = (set: DataSet, rows: readonly PromptRow[]): CurvePoint[] =>
   set.models.map((_, model) => ({
     quality: mean(rows.map(({ scores }) => scores[model] ?? 0)),
     cost: mean(rows.map((row) => costOf(set, row, model))),
   }));
 
-export const bestOf = (points: readonly Point[]): Point =>
-  points.reduce((best, one) => (one.quality > best.quality ? one : best));
+export const bestOf = (points: readonly CurvePoint[]): CurvePoint =>
+  points.reduce((best, point) => (point.quality > best.quality ? point : best));
 
-export const cheapestOf = (points: readonly Point[]): Point =>
-  points.reduce((best, one) => (one.cost < best.cost ? one : best));
+export const cheapestOf = (points: readonly CurvePoint[]): CurvePoint =>
+  points.reduce((best, point) => (point.cost < best.cost ? point : best));
 
-/** Willingness to pay, from quality at any price to the cheapest. */
+/** Willingness to pay, from quality at any price to the cheapest model. */
 const prices = [0, ...Array.from({ length: 90 }, (_, step) => 1e-4 * 10 ** (step / 15)), Infinity];
 
-/** Choices by predicted quality at every willingness to pay, with their true quality and cost. */
-export function sweep(set: DataSet, rows: readonly Row[], beliefs: readonly Belief[], unit: number): Point[] {
+/** Chooses by predicted quality at each willingness to pay; returns true quality and cost. */
+export function sweep(
+  set: DataSet,
+  rows: readonly PromptRow[],
+  predictions: readonly ModelPrediction[],
+  unit: number,
+): CurvePoint[] {
   return prices.map((price) => {
     let [quality, cost] = [0, 0];
     rows.forEach((row, at) => {
-      const pick = pickAt(beliefs[at] ?? { quality: [], cost: [] }, price / unit);
+      const pick = pickAt(predictions[at] ?? { quality: [], cost: [] }, price / unit);
       quality += row.scores[pick] ?? 0;
       cost += costOf(set, row, pick);
     });
@@ -56,39 +61,39 @@ export function sweep(set: DataSet, rows: readonly Row[], beliefs: readonly Beli
   });
 }
 
-function pickAt({ quality, cost }: Belief, price: number): number {
-  let [best, most] = [0, -Infinity];
+function pickAt({ quality, cost }: ModelPrediction, price: number): number {
+  let [best, maxUtility] = [0, -Infinity];
   quality.forEach((value, model) => {
     const utility = price === Infinity ? -(cost[model] ?? 0) : value - price * (cost[model] ?? 0);
-    if (utility > most) [best, most] = [model, utility];
+    if (utility > maxUtility) [best, maxUtility] = [model, utility];
   });
   return best;
 }
 
-/** The points that no mixture of others beats: cost and quality rise along it. */
-export function hull(points: readonly Point[]): Point[] {
-  const sorted = [...points].sort((one, other) => one.cost - other.cost || other.quality - one.quality);
-  const kept: Point[] = [];
+/** Upper convex hull: points that no mixture of others beats; cost and quality increase along it. */
+export function hull(points: readonly CurvePoint[]): CurvePoint[] {
+  const sorted = [...points].sort((left, right) => left.cost - right.cost || right.quality - left.quality);
+  const hullPoints: CurvePoint[] = [];
   for (const point of sorted) {
-    if (point.quality <= (kept.at(-1)?.quality ?? -Infinity)) continue;
+    if (point.quality <= (hullPoints.at(-1)?.quality ?? -Infinity)) continue;
     for (
-      let last = kept.at(-1), before = kept.at(-2);
+      let last = hullPoints.at(-1), before = hullPoints.at(-2);
       last && before;
-      last = kept.at(-1), before = kept.at(-2)
+      last = hullPoints.at(-1), before = hullPoints.at(-2)
     ) {
       if (slope(before, last) > slope(before, point)) break;
-      kept.pop();
+      hullPoints.pop();
     }
-    kept.push(point);
+    hullPoints.push(point);
   }
-  return kept;
+  return hullPoints;
 }
 
-const slope = (from: Point, to: Point): number =>
+const slope = (from: CurvePoint, to: CurvePoint): number =>
   (to.quality - from.quality) / (to.cost - from.cost || 1e-12);
 
-/** Below the first point a hull promises nothing but its first quality: every hull begins at the cheapest model. */
-export function qualityAt(line: readonly Point[], cost: number): number {
+/** Below its first point a hull has that point's quality, as every hull starts at the cheapest model. */
+export function qualityAt(line: readonly CurvePoint[], cost: number): number {
   let before = line[0] ?? { cost: 0, quality: 0 };
   if (cost <= before.cost) return before.quality;
   for (const point of line) {
@@ -101,8 +106,8 @@ export function qualityAt(line: readonly Point[], cost: number): number {
   return before.quality;
 }
 
-/** The curve pays this for a quality; undefined where it never gets there. */
-export function costAt(line: readonly Point[], quality: number): number | undefined {
+/** Cost of a quality on the curve; undefined if the curve never reaches it. */
+export function costAt(line: readonly CurvePoint[], quality: number): number | undefined {
   let before = line[0];
   if (before === undefined) return undefined;
   if (before.quality >= quality) return before.cost;
@@ -116,12 +121,12 @@ export function costAt(line: readonly Point[], quality: number): number | undefi
   return undefined;
 }
 
-const STEPS = 400;
+const INTEGRATION_STEPS = 400;
 
-/** Mean quality between the costs of the cheapest and of the best single model. */
-export function averageQuality(line: readonly Point[], from: number, to: number): number {
+/** Mean quality between the costs of the cheapest and the best single model. */
+export function averageQuality(line: readonly CurvePoint[], from: number, to: number): number {
   let sum = 0;
-  for (let step = 0; step < STEPS; step += 1)
-    sum += qualityAt(line, from + ((to - from) * (step + 0.5)) / STEPS);
-  return sum / STEPS;
+  for (let step = 0; step < INTEGRATION_STEPS; step += 1)
+    sum += qualityAt(line, from + ((to - from) * (step + 0.5)) / INTEGRATION_STEPS);
+  return sum / INTEGRATION_STEPS;
 }

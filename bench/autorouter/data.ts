@@ -5,23 +5,23 @@ import { extractFeatures, type Features, type WordSalt, wordSalt } from '#inside
 import { lengthBand } from '#inside/autorouter/engine/features';
 import { topics } from '#inside/autorouter/engine/lexicon';
 
-/** One prompt, and what every model made of it. */
-export interface Row {
+/** A prompt and the result of every model. */
+export interface PromptRow {
   readonly id: string;
   readonly category: string;
   readonly features: Features;
   readonly scores: readonly number[];
   readonly tokensOut: readonly number[];
-  /** The set may have texts. */
+  /** Not every data set has texts. */
   readonly text?: string;
 }
 
 export interface DataSet {
   readonly name: string;
   readonly models: readonly string[];
-  /** USD for a million tokens, in and out. */
+  /** USD per 1M tokens, input and output. */
   readonly rates: readonly (readonly [number, number])[];
-  readonly rows: readonly Row[];
+  readonly rows: readonly PromptRow[];
 }
 
 interface Header {
@@ -47,7 +47,7 @@ const files = {
   pair: 'routellm_pair.jsonl.gz',
 } as const;
 
-/** Measured on the data sets as on an organisation's traffic: with a salt. */
+/** Hashes words with a salt, as for an organisation's traffic. */
 export const salt: WordSalt = wordSalt('bench:autorouter');
 
 export const hasData = (folder: string): boolean =>
@@ -72,7 +72,7 @@ export function readData(folder: string): PublicData {
   return {
     mix: readHashed(folder),
     mmluPro,
-    mixed: mixed(mmluPro, readText(folder, 'zeroEval')),
+    mixed: mergeSets(mmluPro, readText(folder, 'zeroEval')),
     mmluPair: part('RouteLLM MMLU', 'mmlu:'),
     gsmPair: part('RouteLLM GSM8K', 'gsm'),
   };
@@ -98,14 +98,14 @@ function readText(folder: string, name: keyof typeof files): DataSet {
       category: cat,
       features: featuresOf(p),
       scores: scoresOf(s),
-      tokensOut: o ?? header.models.map(() => USUAL_TOKENS_OUT),
+      tokensOut: o ?? header.models.map(() => DEFAULT_TOKENS_OUT),
       text: p,
     })),
   };
 }
 
-/** This set has no lengths of answers. */
-const USUAL_TOKENS_OUT = 200;
+/** Assumed for data sets without response lengths. */
+const DEFAULT_TOKENS_OUT = 200;
 
 export const featuresOf = (text: string): Features => extractFeatures({ ...plain(text.length), text }, salt);
 
@@ -121,7 +121,7 @@ const plain = (characters: number) => ({
   stream: false,
 });
 
-/** Without texts: hashes and signals as they were made, nine scalars and three signals a topic. */
+/** Reads a set without texts: hashes and signals as computed upstream, nine scalars and three signals per topic. */
 function readHashed(folder: string): DataSet {
   const { header, rows } = read(folder, 'mix');
   return {
@@ -139,32 +139,32 @@ function readHashed(folder: string): DataSet {
         counts: Uint8Array.from(h.filter((_, at) => at % 2 === 1)),
       },
       scores: scoresOf(s),
-      tokensOut: header.models.map(() => USUAL_TOKENS_OUT),
+      tokensOut: header.models.map(() => DEFAULT_TOKENS_OUT),
     })),
   };
 }
 
-const GIVEN_SCALARS = 9;
+const SCALAR_COUNT = 9;
 
 function strongest(x: readonly number[]): string {
   let best = -1;
-  let most = 0;
+  let maxCount = 0;
   topics.forEach((_, topic) => {
-    const logCount = x[GIVEN_SCALARS + 3 * topic + 1] ?? 0;
-    if (logCount > most) [best, most] = [topic, logCount];
+    const logCount = x[SCALAR_COUNT + 3 * topic + 1] ?? 0;
+    if (logCount > maxCount) [best, maxCount] = [topic, logCount];
   });
   return topics[best] ?? 'general';
 }
 
-/** Presence and logarithm of every topic; how dense its words are is not among our signals. */
+/** Presence and logarithm of every topic; the upstream word density has no equivalent here. */
 const structureOf = (x: readonly number[]): Float32Array =>
   Float32Array.from([
-    ...x.slice(0, GIVEN_SCALARS),
+    ...x.slice(0, SCALAR_COUNT),
     0,
-    ...topics.flatMap((_, topic) => x.slice(GIVEN_SCALARS + 3 * topic, GIVEN_SCALARS + 3 * topic + 2)),
+    ...topics.flatMap((_, topic) => x.slice(SCALAR_COUNT + 3 * topic, SCALAR_COUNT + 3 * topic + 2)),
   ]);
 
-/** The four models that both sets know, by their names in either. */
+/** The four models that both sets contain, by their name in each. */
 const shared = [
   ['gemini-1.5-pro-002', 'gemini-1.5-pro'],
   ['gemini-1.5-flash-002', 'gemini-1.5-flash'],
@@ -172,8 +172,8 @@ const shared = [
   ['llama-3.1-8b-instruct', 'Meta-Llama-3.1-8B-Instruct'],
 ] as const;
 
-function mixed(one: DataSet, other: DataSet): DataSet {
-  const onlyShared = (set: DataSet, side: 0 | 1): Row[] => {
+function mergeSets(left: DataSet, right: DataSet): DataSet {
+  const withSharedModels = (set: DataSet, side: 0 | 1): PromptRow[] => {
     const columns = shared.map((names) => set.models.indexOf(names[side]));
     if (columns.includes(-1)) throw new Error(`${set.name} lacks one of the shared models`);
     const pick = (values: readonly number[]): number[] => columns.map((column) => values[column] ?? 0);
@@ -182,7 +182,7 @@ function mixed(one: DataSet, other: DataSet): DataSet {
   return {
     name: 'mixed',
     models: shared.map(([name]) => name),
-    rates: shared.map(([name]) => one.rates[one.models.indexOf(name)] ?? [0, 0]),
-    rows: [...onlyShared(one, 0), ...onlyShared(other, 1)],
+    rates: shared.map(([name]) => left.rates[left.models.indexOf(name)] ?? [0, 0]),
+    rows: [...withSharedModels(left, 0), ...withSharedModels(right, 1)],
   };
 }

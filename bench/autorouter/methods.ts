@@ -7,14 +7,18 @@ import {
   type RouterState,
 } from '#inside/autorouter/engine/index';
 import { appraise, type Candidate } from '#inside/autorouter/engine/appraise';
-import { mean, type Belief } from './curve';
-import type { DataSet, Row } from './data';
+import { mean, type ModelPrediction } from './curve';
+import type { DataSet, PromptRow } from './data';
 import { shuffled } from './random';
 
-/** Learns from some rows, and then believes something of every further one. */
-export type Method = (set: DataSet, train: readonly Row[], random: () => number) => (row: Row) => Belief;
+/** Learns from training rows and returns a predictor for other rows. */
+export type Method = (
+  set: DataSet,
+  train: readonly PromptRow[],
+  random: () => number,
+) => (row: PromptRow) => ModelPrediction;
 
-/** All of the traffic is of one day: nothing decays. */
+/** All traffic is from one day, so nothing decays. */
 export const NOW = Date.UTC(2026, 0, 1);
 const NANO = 1e9;
 
@@ -26,7 +30,11 @@ export const candidatesOf = ({ models, rates }: DataSet): Candidate[] =>
     outputRate: (rates[index]?.[1] ?? 0) * NANO,
   }));
 
-export const exampleOf = (set: DataSet, row: Row, models = set.models.map((_, index) => index)): Example => ({
+export const exampleOf = (
+  set: DataSet,
+  row: PromptRow,
+  models = set.models.map((_, index) => index),
+): Example => ({
   id: row.id,
   at: NOW,
   weight: 1,
@@ -42,7 +50,7 @@ export const exampleOf = (set: DataSet, row: Row, models = set.models.map((_, in
   })),
 });
 
-export function trained(set: DataSet, train: readonly Row[]): RouterState {
+export function trainRouter(set: DataSet, train: readonly PromptRow[]): RouterState {
   const state = emptyState();
   learnAll(
     state,
@@ -63,8 +71,8 @@ export const policyOf = (tuning: RoutingPolicy['tuning'], referenceModel?: strin
 
 const noGates = { kappa: 0, z: 0, novelty: 'off' } as const;
 
-/** The router itself, its gates open, so that the dial alone makes the curve. */
-export const beliefOf = (set: DataSet, state: RouterState): ((row: Row) => Belief) => {
+/** The router with its gates open, so that only the dial shapes the curve. */
+export const predictorOf = (set: DataSet, state: RouterState): ((row: PromptRow) => ModelPrediction) => {
   const candidates = candidatesOf(set);
   return ({ features }) => {
     const appraisal = appraise(state, { features, candidates, policy: policyOf(noGates), now: NOW }, noGates);
@@ -75,9 +83,9 @@ export const beliefOf = (set: DataSet, state: RouterState): ((row: Row) => Belie
   };
 };
 
-export const router: Method = (set, train) => beliefOf(set, trained(set, train));
+export const router: Method = (set, train) => predictorOf(set, trainRouter(set, train));
 
-/** The control: the same router, taught with scores of other prompts. It may learn which models are good, not when. */
+/** Control: the same router trained with scores of other prompts. Learns which models are good, but not when. */
 export const shuffledLabels: Method = (set, train, random) => {
   const others = shuffled(train, random);
   return router(
@@ -87,51 +95,51 @@ export const shuffledLabels: Method = (set, train, random) => {
   );
 };
 
-/** A mean of each task and length, shrunk to the mean of all. */
+/** Mean per task and length, shrunk towards the overall mean. */
 export const taskBuckets: Method = (set, train) => {
-  const cost = usualCosts(set, train);
-  const all = set.models.map((_, model) => mean(train.map(({ scores }) => scores[model] ?? 0)));
+  const cost = meanCosts(set, train);
+  const overallMeans = set.models.map((_, model) => mean(train.map(({ scores }) => scores[model] ?? 0)));
   const buckets = Map.groupBy(train, ({ features }) => features.bucket);
   const means = new Map(
     [...buckets].map(([bucket, rows]) => [
       bucket,
-      all.map((usual, model) =>
-        shrunk(
+      overallMeans.map((usual, model) =>
+        shrinkMean(
           rows.map(({ scores }) => scores[model] ?? 0),
           usual,
         ),
       ),
     ]),
   );
-  return (row) => ({ quality: means.get(row.features.bucket) ?? all, cost: cost(row) });
+  return (row) => ({ quality: means.get(row.features.bucket) ?? overallMeans, cost: cost(row) });
 };
 
-/** Mean of the nearest remembered prompts, by the words alone. */
+/** Mean of the nearest stored prompts, by words only. */
 export const nearest: Method = (set, train) => {
-  const cost = usualCosts(set, train);
-  const { memory } = trained(set, train);
-  const all = set.models.map((_, model) => mean(train.map(({ scores }) => scores[model] ?? 0)));
+  const cost = meanCosts(set, train);
+  const { memory } = trainRouter(set, train);
+  const overallMeans = set.models.map((_, model) => mean(train.map(({ scores }) => scores[model] ?? 0)));
   return (row) => {
-    const near = memory.nearest(row.features);
-    const full = Math.max(near[0]?.similarity ?? 0, 0.35);
+    const neighbours = memory.nearest(row.features);
+    const full = Math.max(neighbours[0]?.similarity ?? 0, 0.35);
     const quality = set.models.map((model, index) => {
       const scores = memory.scores.get(model);
-      const weight = near.reduce((sum, { similarity }) => sum + similarity / full, 0);
-      const scored = near.reduce(
+      const weight = neighbours.reduce((sum, { similarity }) => sum + similarity / full, 0);
+      const weightedSum = neighbours.reduce(
         (sum, { slot, similarity }) => sum + (similarity / full) * (scores?.[slot] ?? 0),
         0,
       );
-      return (scored + 20 * (all[index] ?? 0)) / (weight + 20);
+      return (weightedSum + 20 * (overallMeans[index] ?? 0)) / (weight + 20);
     });
     return { quality, cost: cost(row) };
   };
 };
 
 const SHRINK = 20;
-const shrunk = (values: readonly number[], usual: number): number =>
-  (values.reduce((sum, value) => sum + value, 0) + SHRINK * usual) / (values.length + SHRINK);
+const shrinkMean = (values: readonly number[], prior: number): number =>
+  (values.reduce((sum, value) => sum + value, 0) + SHRINK * prior) / (values.length + SHRINK);
 
-function usualCosts(set: DataSet, train: readonly Row[]): (row: Row) => number[] {
+function meanCosts(set: DataSet, train: readonly PromptRow[]): (row: PromptRow) => number[] {
   const tokensOut = set.models.map((_, model) => mean(train.map((row) => row.tokensOut[model] ?? 0)));
   return (row) =>
     set.rates.map(

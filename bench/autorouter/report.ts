@@ -1,26 +1,26 @@
-import { factsOf, keepRun, loadOf, type RunFacts } from '../kept-run';
-import { type Cells, cellsOf, type Figure, headings } from './measured';
+import { factsOf, saveRun, loadOf, type RunFacts } from '../saved-run';
+import { type RouterCells, cellsOf, type RouterFigure, headings } from './figure';
 
 interface AutorouterFacts extends RunFacts {
   readonly data: 'public' | 'synthetic';
   readonly seeds: readonly number[];
 }
 
-export const circumstances = (
-  words: readonly string[],
+export const collectRunFacts = (
+  args: readonly string[],
   { loadBefore, ...facts }: { loadBefore: number } & Pick<AutorouterFacts, 'data' | 'seeds'>,
 ): AutorouterFacts => ({
-  ...factsOf('autorouter', words, loadBefore, ['src/autorouter/engine', 'bench/autorouter']),
+  ...factsOf('autorouter', args, loadBefore, ['src/autorouter/engine', 'bench/autorouter']),
   ...facts,
 });
 
-export function keep(figures: readonly Figure[], facts: AutorouterFacts): string {
-  const made = facts.data === 'synthetic' ? '-synthetic' : '';
-  return keepRun(facts, figures, markdown(figures, facts), `-autorouter${made}`);
+export function saveReport(figures: readonly RouterFigure[], facts: AutorouterFacts): string {
+  const suffix = facts.data === 'synthetic' ? '-synthetic' : '';
+  return saveRun(facts, figures, markdown(figures, facts), `-autorouter${suffix}`);
 }
 
-function markdown(figures: readonly Figure[], facts: AutorouterFacts): string[] {
-  const row = ({ track, what, must, target, measured, verdict, note }: Cells): string =>
+function markdown(figures: readonly RouterFigure[], facts: AutorouterFacts): string[] {
+  const row = ({ track, what, must, target, measured, verdict, note }: RouterCells): string =>
     `| ${[track, what, must, target, measured, verdict, note].join(' | ')} |`;
   return [
     `# bench:autorouter, ${facts.date}, commit ${facts.commit}${facts.data === 'synthetic' ? ', SYNTHETIC' : ''}`,

@@ -1,23 +1,23 @@
-import { type DataSet, featuresOf, type Row } from './data';
+import { type DataSet, featuresOf, type PromptRow } from './data';
 import { randomOf } from './random';
 
-const PROMPTS = 3_000;
+const PROMPT_COUNT = 3_000;
 
-/** A kind of task: how it is worded, and what makes one of them hard. */
-interface Task {
+/** A kind of task: its wording, and what makes it hard. */
+interface SyntheticTask {
   readonly category: string;
   readonly sentences: readonly string[];
   readonly subjects: readonly string[];
 }
 
-const task = (category: string, sentences: string, subjects: string): Task => ({
+const task = (category: string, sentences: string, subjects: string): SyntheticTask => ({
   category,
   sentences: sentences.split(' | '),
   subjects: subjects.split(', '),
 });
 
-/** Three of a topic each, so that a topic alone does not tell which model is good at it. */
-const tasks: readonly Task[] = [
+/** Three tasks per topic, so that the topic alone does not determine the best model. */
+const tasks: readonly SyntheticTask[] = [
   task(
     'code',
     'Write a SQL query that lists $ grouped by month. | Which index helps a database query over $? | Join the table of $ with the table of refunds in SQL.',
@@ -80,7 +80,7 @@ const tasks: readonly Task[] = [
   ),
 ];
 
-/** From a small, cheap model to a large, dear one. Skill is what it gets right of an ordinary task, per task above. */
+/** From a small, cheap model to a large, expensive one. Skill is the share of ordinary tasks solved, per task above. */
 const models = [
   {
     name: 'small-general',
@@ -114,18 +114,18 @@ const models = [
   },
 ] as const;
 
-/** Made, not measured: latent tasks, models with a skill for each, and difficulty and luck beside. */
+/** Generated data: latent tasks, models with a skill for each, and random difficulty and luck. */
 export function synthetic(): DataSet {
   const random = randomOf(20_261_123);
-  const rows = Array.from({ length: PROMPTS }, (_, at): Row => {
+  const rows = Array.from({ length: PROMPT_COUNT }, (_, at): PromptRow => {
     const index = Math.floor(random() * tasks.length);
-    const chosen = tasks[index];
-    if (chosen === undefined) throw new Error('no such task');
-    const text = promptOf(chosen, random);
+    const chosenTask = tasks[index];
+    if (chosenTask === undefined) throw new Error('no such task');
+    const text = promptOf(chosenTask, random);
     const difficulty = 0.4 * (random() - 0.5);
     return {
       id: `synthetic-${at}`,
-      category: chosen.category,
+      category: chosenTask.category,
       features: featuresOf(text),
       scores: models.map(({ skills }) => (random() < (skills[index] ?? 0) - difficulty ? 1 : 0)),
       tokensOut: models.map(() => Math.round(60 + 300 * random())),
@@ -140,12 +140,12 @@ export function synthetic(): DataSet {
   };
 }
 
-function promptOf({ sentences, subjects }: Task, random: () => number): string {
-  const one = (of: readonly string[]): string => of[Math.floor(random() * of.length)] ?? '';
+function promptOf({ sentences, subjects }: SyntheticTask, random: () => number): string {
+  const pick = (values: readonly string[]): string => values[Math.floor(random() * values.length)] ?? '';
   const count = 1 + Math.floor(random() * 3);
   return Array.from({ length: count }, () =>
-    one(sentences)
-      .replace('$', one(subjects))
+    pick(sentences)
+      .replace('$', pick(subjects))
       .replace('#', String(2 + Math.floor(random() * 90))),
   ).join(' ');
 }

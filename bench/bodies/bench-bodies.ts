@@ -3,12 +3,12 @@ import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { startGateway } from '../../test/system/gateway';
 import type { ProofNode } from '../../test/system/node';
-import { numberGiven, runProof } from '../../test/system/findings';
+import { numberOption, runProof } from '../../test/system/findings';
 import { type LargeBody, largeBodies } from './large-bodies';
 
-const BAR_MS = 100;
+const MAX_TURN_MS = 100;
 
-/** The supplier does not parse requests, so it never delays the gateway. */
+/** The supplier does not parse requests, so it never slows the gateway down. */
 async function startSupplier(): Promise<Server> {
   const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
   const chat = {
@@ -51,10 +51,10 @@ async function startSupplier(): Promise<Server> {
     messages,
     responses: response,
   };
-  const server = createServer((asked, answer) => {
-    asked.resume().on('end', () => {
-      const body = answers[asked.url?.split('/').at(-1) ?? ''] ?? chat;
-      answer.setHeader('content-type', 'application/json').end(JSON.stringify(body));
+  const server = createServer((incoming, outgoing) => {
+    incoming.resume().on('end', () => {
+      const body = answers[incoming.url?.split('/').at(-1) ?? ''] ?? chat;
+      outgoing.setHeader('content-type', 'application/json').end(JSON.stringify(body));
     });
   });
   server.listen(0, '127.0.0.1');
@@ -63,15 +63,14 @@ async function startSupplier(): Promise<Server> {
 }
 
 /**
- * The bench measures the longest turn of the event loop while the gateway takes one body of the largest size
- * and hands it on. So long another caller's request waits on a quiet machine. `--rounds 3`; words choose
- * bodies by name.
+ * Measures the longest event-loop turn while the gateway forwards one body of maximum size: the delay for other callers
+ * on a quiet machine. `--rounds 3`; arguments select bodies by name.
  */
 async function main(): Promise<void> {
   const supplier = await startSupplier();
   const address = `http://127.0.0.1:${(supplier.address() as AddressInfo).port}`;
   const gateway = await startGateway({}, { preload: 'bench/bodies/turn-watch.js' });
-  const words = process.argv.slice(2).filter((word) => !/^(--rounds|\d+)$/.test(word));
+  const nameFilters = process.argv.slice(2).filter((word) => !/^(--rounds|\d+)$/.test(word));
   let isWithin = true;
   try {
     await prepare(gateway.node, address);
@@ -82,20 +81,20 @@ async function main(): Promise<void> {
     );
     for (const make of largeBodies) {
       const body = make();
-      if (words.length > 0 && !words.some((word) => body.name.includes(word))) continue;
+      if (nameFilters.length > 0 && !nameFilters.some((word) => body.name.includes(word))) continue;
       const turns: number[] = [];
       let answer = '';
-      for (let round = 0; round < numberGiven('rounds', 3); round += 1) {
-        const tried = await tryBody(gateway.node, body);
-        turns.push(tried.milliseconds);
-        answer = tried.answer;
+      for (let round = 0; round < numberOption('rounds', 3); round += 1) {
+        const outcome = await tryBody(gateway.node, body);
+        turns.push(outcome.milliseconds);
+        answer = outcome.answer;
       }
-      // Other programs only lengthen a round, so the shortest one counts.
+      // Other processes can only lengthen a round, so the shortest one counts.
       const longest = Math.min(...turns);
-      isWithin &&= longest <= BAR_MS;
+      isWithin &&= longest <= MAX_TURN_MS;
       const size = `${(body.bytes.length / 1024 / 1024).toFixed(1)} MiB`;
       process.stdout.write(
-        `${longest <= BAR_MS ? 'ok  ' : 'SLOW'}  ${body.name.padEnd(60)} ${size.padStart(8)}  ${longest.toFixed(0).padStart(4)} ms  ${answer}\n`,
+        `${longest <= MAX_TURN_MS ? 'ok  ' : 'SLOW'}  ${body.name.padEnd(60)} ${size.padStart(8)}  ${longest.toFixed(0).padStart(4)} ms  ${answer}\n`,
       );
     }
   } finally {
@@ -133,20 +132,20 @@ async function prepare(node: ProofNode, address: string): Promise<void> {
   });
 }
 
-interface Tried {
+interface BodyOutcome {
   readonly milliseconds: number;
   readonly answer: string;
 }
 
 let rounds = 0;
 
-async function tryBody(node: ProofNode, body: LargeBody): Promise<Tried> {
-  const round = (rounds += 1);
+async function tryBody(node: ProofNode, body: LargeBody): Promise<BodyOutcome> {
+  const roundNumber = (rounds += 1);
   node.program.signal('SIGUSR2');
-  await node.program.find(new RegExp(`^turns ${round}: watched$`, 'm'));
+  await node.program.find(new RegExp(`^turns ${roundNumber}: watched$`, 'm'));
   const answer = await send(node, body);
   node.program.signal('SIGUSR2');
-  const [, microseconds] = await node.program.find(new RegExp(`^turns ${round}: (\\d+) µs$`, 'm'));
+  const [, microseconds] = await node.program.find(new RegExp(`^turns ${roundNumber}: (\\d+) µs$`, 'm'));
   return { milliseconds: Number(microseconds) / 1_000, answer };
 }
 

@@ -1,4 +1,4 @@
-/** A body that the gateway takes and hands on, as costly to read as the bounds allow. */
+/** A body that the gateway accepts and forwards, as expensive to parse as the limits allow. */
 export interface LargeBody {
   readonly name: string;
   readonly path: string;
@@ -7,29 +7,29 @@ export interface LargeBody {
 }
 
 const MEBIBYTE = 1024 * 1024;
-/** The limit of a body below /v1, less what stands around the content. */
-const CONTENT_BYTES = 32 * MEBIBYTE - 16 * 1024;
+/** Body limit below /v1 minus the bytes around the content. */
+const MAX_CONTENT_BYTES = 32 * MEBIBYTE - 16 * 1024;
 const BOUNDARY = 'a-boundary';
-/** Just under the bounds of names and values. */
-const NAMES = 49_900;
-const VALUES = 499_000;
+/** Just below the limits of names and values. */
+const NAME_COUNT = 49_900;
+const VALUE_COUNT = 499_000;
 
-const filled = (piece: string, bytes = CONTENT_BYTES): string =>
+const repeatToSize = (piece: string, bytes = MAX_CONTENT_BYTES): string =>
   piece.repeat(Math.floor(bytes / Buffer.byteLength(piece)));
 
 const texts: Readonly<Record<string, () => string>> = {
-  'one text': () => filled('words and '),
-  'one text of two bytes a character': () => filled('é'),
-  'one text of characters outside the plane': () => filled('🙂'),
-  'one text of escapes': () => filled('\\u00e9'),
-  'one text of escaped marks': () => filled('\\"'),
-  'one text of line feeds': () => filled('\\n'),
-  'one text without spaces': () => filled('a'),
+  'one text': () => repeatToSize('words and '),
+  'one text of two bytes a character': () => repeatToSize('é'),
+  'one text of characters outside the plane': () => repeatToSize('🙂'),
+  'one text of escapes': () => repeatToSize('\\u00e9'),
+  'one text of escaped marks': () => repeatToSize('\\"'),
+  'one text of line feeds': () => repeatToSize('\\n'),
+  'one text without spaces': () => repeatToSize('a'),
 };
 
 const message = (content: string): string => `"messages":[{"role":"user","content":${content}}]`;
 const parts = (count: number, bytes: number): string => {
-  const text = filled('words and ', Math.floor(bytes / count) - 40);
+  const text = repeatToSize('words and ', Math.floor(bytes / count) - 40);
   return `[${Array.from({ length: count }, () => `{"type":"text","text":"${text}"}`).join(',')}]`;
 };
 const schema = (inner: string): string =>
@@ -38,7 +38,7 @@ const nested = (depth: number): string =>
   '{"type":"array","items":'.repeat(depth) + '{"type":"string"}' + '}'.repeat(depth);
 const user = message('"Hello"');
 
-/** These functions make the fields beside model and limits, for chat and for messages. */
+/** Functions that create the fields other than model and limits, for Chat Completions and Messages. */
 const contents: Readonly<Record<string, readonly [chat: () => string, messages: () => string]>> = {
   ...Object.fromEntries(
     Object.entries(texts).map(([name, make]) => {
@@ -47,10 +47,10 @@ const contents: Readonly<Record<string, readonly [chat: () => string, messages: 
     }),
   ),
   'many parts': [
-    () => message(parts(NAMES / 2 - 20, CONTENT_BYTES)),
-    () => message(parts(NAMES / 2 - 20, CONTENT_BYTES)),
+    () => message(parts(NAME_COUNT / 2 - 20, MAX_CONTENT_BYTES)),
+    () => message(parts(NAME_COUNT / 2 - 20, MAX_CONTENT_BYTES)),
   ],
-  'many messages': [() => messages(NAMES / 2 - 20), () => messages(NAMES / 2 - 20)],
+  'many messages': [() => messages(NAME_COUNT / 2 - 20), () => messages(NAME_COUNT / 2 - 20)],
   'a schema of many numbers': [
     () => `${user},"tools":[{"type":"function","function":{"name":"f","parameters":${schema(numbers())}}}]`,
     () => `${user},"tools":[{"name":"f","input_schema":${schema(numbers())}}]`,
@@ -61,39 +61,43 @@ const contents: Readonly<Record<string, readonly [chat: () => string, messages: 
   ],
   'many tools': [
     () =>
-      `${user},"tools":[${several(
+      `${user},"tools":[${repeatWithCommas(
         8_000,
         (place) => `{"type":"function","function":{"name":"f${place}","parameters":{"type":"object"}}}`,
       )}]`,
     () =>
-      `${user},"tools":[${several(12_000, (place) => `{"name":"f${place}","input_schema":{"type":"object"}}`)}]`,
+      `${user},"tools":[${repeatWithCommas(12_000, (place) => `{"name":"f${place}","input_schema":{"type":"object"}}`)}]`,
   ],
   'deep schemas': [
     () =>
-      `${user},"tools":[${several(
+      `${user},"tools":[${repeatWithCommas(
         400,
         (place) => `{"type":"function","function":{"name":"f${place}","parameters":${nested(55)}}}`,
       )}]`,
-    () => `${user},"tools":[${several(400, (place) => `{"name":"f${place}","input_schema":${nested(55)}}`)}]`,
+    () =>
+      `${user},"tools":[${repeatWithCommas(400, (place) => `{"name":"f${place}","input_schema":${nested(55)}}`)}]`,
   ],
   'a picture': [
-    () => message(`[{"type":"image_url","image_url":{"url":"data:image/png;base64,${filled('iVBORw0K')}"}}]`),
     () =>
       message(
-        `[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"${filled('iVBORw0K')}"}}]`,
+        `[{"type":"image_url","image_url":{"url":"data:image/png;base64,${repeatToSize('iVBORw0K')}"}}]`,
+      ),
+    () =>
+      message(
+        `[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"${repeatToSize('iVBORw0K')}"}}]`,
       ),
   ],
-  'space between values': [() => `${user}${filled(' ')}`, () => `${user}${filled(' ')}`],
+  'space between values': [() => `${user}${repeatToSize(' ')}`, () => `${user}${repeatToSize(' ')}`],
 };
 
-const several = (count: number, make: (place: number) => string): string =>
+const repeatWithCommas = (count: number, make: (index: number) => string): string =>
   Array.from({ length: count }, (_, place) => make(place)).join(',');
-const digits = (): string => `[0.${filled('1')}]`;
-const numbers = (): string => `[${several(VALUES, (place) => `${place}`)}]`;
+const digits = (): string => `[0.${repeatToSize('1')}]`;
+const numbers = (): string => `[${repeatWithCommas(VALUE_COUNT, (place) => `${place}`)}]`;
 function messages(count: number): string {
-  const text = filled('words and ', Math.floor(CONTENT_BYTES / count) - 48);
+  const text = repeatToSize('words and ', Math.floor(MAX_CONTENT_BYTES / count) - 48);
   const roles = ['user', 'assistant'];
-  return `"messages":[${several(count - 1, (place) => `{"role":"${roles[place % 2]}","content":"${text}"}`)},{"role":"user","content":"Hello"}]`;
+  return `"messages":[${repeatWithCommas(count - 1, (place) => `{"role":"${roles[place % 2]}","content":"${text}"}`)},{"role":"user","content":"Hello"}]`;
 }
 
 const json = (name: string, path: string, model: string, content: string): LargeBody => ({
@@ -105,7 +109,7 @@ const json = (name: string, path: string, model: string, content: string): Large
   ),
 });
 
-/** The same question as a caller of responses asks it. */
+/** Input of the same question for the Responses API. */
 const inputOf = (content: string): string =>
   content
     .replace('"messages":', '"input":')
@@ -123,8 +127,8 @@ const form = (name: string, content: string): LargeBody => ({
   contentType: `multipart/form-data; boundary=${BOUNDARY}`,
   bytes: Buffer.from(`${part('name="model"', 'hearing')}${content}--${BOUNDARY}--\r\n`, 'latin1'),
 });
-/** This makes a WAV recording: its header lets the gateway tell its length. */
-function wave(content: string): string {
+/** Creates a WAV recording whose header states its length. */
+function wavOf(content: string): string {
   const head = Buffer.alloc(44);
   head.write('RIFF', 0, 'latin1');
   head.writeUInt32LE(36 + content.length, 4);
@@ -140,9 +144,9 @@ function wave(content: string): string {
   head.writeUInt32LE(content.length, 40);
   return head.toString('latin1') + content;
 }
-const sound = (content: string): string => part('name="file"; filename="a.wav"', wave(content));
+const sound = (content: string): string => part('name="file"; filename="a.wav"', wavOf(content));
 
-/** Each is made when it is its turn. */
+/** Created lazily, one at a time. */
 export const largeBodies: readonly (() => LargeBody)[] = [
   ...Object.entries(contents).flatMap(([name, [chat, messagesOf]]) => [
     () => json(`chat to chat: ${name}`, '/v1/chat/completions', 'chatty', chat()),
@@ -155,19 +159,19 @@ export const largeBodies: readonly (() => LargeBody)[] = [
   ]),
   ...['modern', 'wordy'].flatMap((model) =>
     ['', ',"stream":true'].map((stream) => () => {
-      const content = `"input":"Hello","instructions":"${filled('words and ')}"${stream}`;
+      const content = `"input":"Hello","instructions":"${repeatToSize('words and ')}"${stream}`;
       const name = `responses to ${model === 'modern' ? 'responses' : 'messages'}: long instructions${stream && ', streamed'}`;
       return json(name, '/v1/responses', model, content);
     }),
   ),
-  () => form('a form: one recording', sound(filled('\0', 24 * MEBIBYTE))),
-  () => form('a form: a recording of almost-boundaries', sound(filled('\r\n--a-boundar', 24 * MEBIBYTE))),
+  () => form('a form: one recording', sound(repeatToSize('\0', 24 * MEBIBYTE))),
+  () =>
+    form('a form: a recording of almost-boundaries', sound(repeatToSize('\r\n--a-boundar', 24 * MEBIBYTE))),
   () =>
     form(
       'a form: as many long fields as may be',
-      several(60, (place) => part(`name="field_${place}"`, filled('a', 64 * 1024 - 1))).replaceAll(
-        ',--',
-        '--',
-      ) + sound(filled('\0', 24 * MEBIBYTE)),
+      repeatWithCommas(60, (place) =>
+        part(`name="field_${place}"`, repeatToSize('a', 64 * 1024 - 1)),
+      ).replaceAll(',--', '--') + sound(repeatToSize('\0', 24 * MEBIBYTE)),
     ),
 ];

@@ -1,28 +1,28 @@
 /**
- * Loaded into a service before its program. Between two SIGUSR2 it measures the longest turn of the event
- * loop, and then tells it. It takes the processor time of its thread, which other programs do not lengthen.
+ * Preloaded into a service. Between two SIGUSR2 signals, measures and reports the longest event-loop turn as CPU time
+ * of its thread, unaffected by other processes.
  */
-let watching = false;
+let isWatching = false;
 let longestMicroseconds = 0;
 
-function used(): number {
+function threadCpuMicroseconds(): number {
   const { user, system } = process.threadCpuUsage();
   return user + system;
 }
 
 function watch(before: number): void {
-  if (!watching) return;
-  const now = used();
+  if (!isWatching) return;
+  const now = threadCpuMicroseconds();
   longestMicroseconds = Math.max(longestMicroseconds, now - before);
   setImmediate(watch, now);
 }
 
 let rounds = 0;
 process.on('SIGUSR2', () => {
-  watching = !watching;
-  if (watching) {
+  isWatching = !isWatching;
+  if (isWatching) {
     longestMicroseconds = 0;
-    setImmediate(() => watch(used()));
+    setImmediate(() => watch(threadCpuMicroseconds()));
     process.stderr.write(`turns ${(rounds += 1)}: watched\n`);
   } else process.stderr.write(`turns ${rounds}: ${longestMicroseconds} µs\n`);
 });

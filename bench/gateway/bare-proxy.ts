@@ -3,9 +3,8 @@ import { pipeline } from 'node:stream';
 import { Pool } from 'undici';
 
 /**
- * A proxy as one would write it first, with `node:http` and undici's `request`: no keys, no limits, no money, no
- * records, nothing read. A short answer is sent whole, a stream is piped. The report gives the gateway's cost as a
- * multiple of this.
+ * Simplest possible proxy, with `node:http` and undici's `request`: no keys, limits, money, records or parsing.
+ * Non-streaming responses are buffered, streams are piped; the report gives the gateway's cost as a multiple.
  */
 const supplier = new Pool(process.env.SUPPLIER_ORIGIN ?? '', { connections: 256, pipelining: 1 });
 
@@ -17,14 +16,14 @@ createServer((request, response) => {
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => {
-    const sent = Buffer.concat(chunks);
+    const completeBody = Buffer.concat(chunks);
     const headers = {
       'content-type': 'application/json',
-      'content-length': String(sent.length),
+      'content-length': String(completeBody.length),
       authorization: request.headers.authorization ?? '',
     };
     supplier
-      .request({ path: request.url ?? '/', method: 'POST', headers, body: sent })
+      .request({ path: request.url ?? '/', method: 'POST', headers, body: completeBody })
       .then(async ({ statusCode, headers: received, body }) => {
         const type = String(received['content-type']);
         if (type.includes('event-stream')) {

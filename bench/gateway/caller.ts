@@ -3,40 +3,40 @@ import { connect, type Socket } from 'node:net';
 import { MARK } from './scripts';
 import { MessageReader } from './wire';
 
-/** A kept connection that asks one thing at a time. */
+/** Keep-alive connection with one request in flight. */
 export class Caller {
-  /** Called once the answer is complete. */
-  onAnswer: () => void = () => undefined;
+  /** Called when the response is complete. */
+  onResponse: () => void = () => undefined;
   /** Called for every piece of a stream. */
   onPiece: (() => void) | null = null;
-  private refused = '';
+  private errorText = '';
 
   private constructor(
     private readonly socket: Socket,
-    private readonly onTrouble: (what: string) => void,
+    private readonly onFailure: (reason: string) => void,
   ) {
     const reader = new MessageReader({
       head: (text) => {
-        this.refused = text.slice(9, 12) === '200' ? '' : text;
+        this.errorText = text.slice(9, 12) === '200' ? '' : text;
       },
       body: (bytes) => this.body(bytes),
       end: () => {
-        if (this.refused !== '') onTrouble(this.refused);
-        this.onAnswer();
+        if (this.errorText !== '') onFailure(this.errorText);
+        this.onResponse();
       },
     });
     socket.on('data', (bytes) => reader.push(bytes));
-    socket.on('error', ({ message }) => onTrouble(message));
-    socket.on('close', () => onTrouble('the connection was closed'));
+    socket.on('error', ({ message }) => onFailure(message));
+    socket.on('close', () => onFailure('the connection was closed'));
   }
 
-  static async open(port: number, onTrouble: (what: string) => void): Promise<Caller> {
+  static async open(port: number, onFailure: (reason: string) => void): Promise<Caller> {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true });
     await once(socket, 'connect');
-    return new Caller(socket, onTrouble);
+    return new Caller(socket, onFailure);
   }
 
-  ask(request: Buffer): void {
+  send(request: Buffer): void {
     this.socket.write(request);
   }
 
@@ -46,19 +46,19 @@ export class Caller {
   }
 
   private body(bytes: Buffer): void {
-    if (this.refused !== '') this.refused += bytes.toString();
+    if (this.errorText !== '') this.errorText += bytes.toString();
     if (this.onPiece === null) return;
     for (let at = bytes.indexOf(MARK); at !== -1; at = bytes.indexOf(MARK, at + MARK.length)) this.onPiece();
   }
 }
 
-export interface Asked {
+export interface RequestTemplate {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: object;
 }
 
-export function requestBytes({ path, headers, body }: Asked): Buffer {
+export function requestBytes({ path, headers, body }: RequestTemplate): Buffer {
   const text = JSON.stringify(body);
   const lines = Object.entries({
     host: '127.0.0.1',

@@ -6,23 +6,23 @@ import { Ledger, Limits } from '#product/billing';
 import { applicationUrl, Database } from '#product/platform';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '#inside/platform/database/embedded-postgres';
 import { migrate } from '#inside/platform/database/migrate';
-import { familyCpuUsOf } from './processor-time';
+import { processTreeCpuUs } from './cpu-time';
 
 export const callerEmail = 'caller@bench.example';
 
-/** A server like that of any installation: durable, and brought up to date. */
+/** Starts a database server configured as in any installation: durable and migrated. */
 export async function startDatabase(dataFolder: string): Promise<EmbeddedPostgres> {
   const server = await startEmbeddedPostgres({ dataFolder });
   await migrate({ url: server.ownerUrl, serviceUrl: server.url, migrations, queue: true });
   return server;
 }
 
-/** An organisation and a person in it who pays from a wallet, both with a limit, as customers have. */
-export async function makeCaller(url: string): Promise<void> {
+/** Creates an organisation and a user who pays from a wallet, both with a limit. */
+export async function createCaller(url: string): Promise<void> {
   const source = await new DataSource({ type: 'postgres', url: applicationUrl(url) }).initialize();
   const database = new Database(source);
   const limits = new Limits(database);
-  const much = 1_000_000_000_000_000n;
+  const amount = 1_000_000_000_000_000n;
   try {
     await database.transaction(async (tx) => {
       const [organisation] = await tx.query<{ id: number }[]>(
@@ -36,12 +36,12 @@ export async function makeCaller(url: string): Promise<void> {
       if (organisation === undefined || user === undefined) throw new Error('nobody was inserted');
       await new Ledger(database).post(tx, {
         walletId: user.id,
-        amount: much,
+        amount: amount,
         against: 'adjustment',
         kind: 'topup',
         ref: 'bench',
       });
-      const monthly = { period: 'monthly', limit: much } as const;
+      const monthly = { period: 'monthly', limit: amount } as const;
       await limits.set(tx, { kind: 'user', id: user.id }, monthly);
       await limits.set(tx, { kind: 'organisation', id: organisation.id }, monthly);
     });
@@ -50,8 +50,8 @@ export async function makeCaller(url: string): Promise<void> {
   }
 }
 
-/** Requests on record, to be compared with those that were made. */
-export async function recordsIn(url: string): Promise<number> {
+/** Number of recorded requests, to be compared with the requests sent. */
+export async function countRecords(url: string): Promise<number> {
   const source = await new DataSource({ type: 'postgres', url: applicationUrl(url) }).initialize();
   try {
     const [row] = await source.query<{ count: string }[]>('SELECT count(*) FROM request_record');
@@ -61,8 +61,8 @@ export async function recordsIn(url: string): Promise<number> {
   }
 }
 
-/** CPU time of the database server and its helpers. The report shows it apart from the gateway's. */
+/** CPU time of the database server and its helpers; reported separately from the gateway's. */
 export function databaseCpuUs({ folder }: EmbeddedPostgres): number {
   const [pid] = readFileSync(join(folder, 'cluster', 'postmaster.pid'), 'utf8').split('\n');
-  return familyCpuUsOf(Number(pid));
+  return processTreeCpuUs(Number(pid));
 }

@@ -1,20 +1,20 @@
 import type { Spread } from './statistics';
 
-/** One line of the table. */
-export interface Figure {
+/** A line of the report. */
+export interface GatewayFigure {
   readonly what: string;
   readonly unit: string;
   readonly must?: number;
   readonly aim?: number;
-  /** Figures are ratios or costs, so less is better; only throughput is the other way round. */
+  /** Figures are ratios or costs, so less is better; throughput is the only exception. */
   readonly moreIsBetter?: true;
   readonly measured: Spread;
-  /** Single rounds gave these values. */
+  /** Values of the individual rounds. */
   readonly rounds?: readonly number[];
   readonly note?: string;
 }
 
-export function held({ must, moreIsBetter, measured }: Figure): boolean | null {
+export function isMet({ must, moreIsBetter, measured }: GatewayFigure): boolean | null {
   if (must === undefined) return null;
   return moreIsBetter ? measured.middle >= must : measured.middle <= must;
 }

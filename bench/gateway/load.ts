@@ -2,8 +2,8 @@ import { Caller } from './caller';
 
 /** Callers in one process. A failure of any of them invalidates the measurement. */
 export class Load {
-  /** Since it was opened. */
-  answers = 0;
+  /** Number of responses since the load was opened. */
+  responseCount = 0;
   private readonly callers: Caller[] = [];
   private fail: (cause: Error) => void = () => undefined;
   private readonly failure = new Promise<never>((_resolve, reject) => {
@@ -16,57 +16,68 @@ export class Load {
 
   static async open(port: number, connections: number): Promise<Load> {
     const load = new Load();
-    const trouble = (what: string): void => load.fail(new Error(`port ${port}: ${what}`));
-    for (let one = 0; one < connections; one += 1) load.callers.push(await Caller.open(port, trouble));
+    const onFailure = (reason: string): void => load.fail(new Error(`port ${port}: ${reason}`));
+    for (let index = 0; index < connections; index += 1)
+      load.callers.push(await Caller.open(port, onFailure));
     return load;
   }
 
-  /** Each caller sends its next request as soon as it is answered. Returns the number of answers. */
-  async closed(request: Buffer, milliseconds: number, onPiece: (() => void) | null = null): Promise<number> {
+  /**
+   * Closed loop: each caller sends its next request as soon as the response arrives. Returns the number of responses.
+   */
+  async runClosedLoop(
+    request: Buffer,
+    milliseconds: number,
+    onPiece: (() => void) | null = null,
+  ): Promise<number> {
     const until = performance.now() + milliseconds;
-    const before = this.answers;
+    const before = this.responseCount;
     const untilTime = (caller: Caller): Promise<void> =>
       new Promise((resolve) => {
         caller.onPiece = onPiece;
-        caller.onAnswer = () => {
-          this.answers += 1;
-          if (performance.now() < until) caller.ask(request);
+        caller.onResponse = () => {
+          this.responseCount += 1;
+          if (performance.now() < until) caller.send(request);
           else resolve();
         };
-        caller.ask(request);
+        caller.send(request);
       });
     await Promise.race([Promise.all(this.callers.map(untilTime)), this.failure]);
-    return this.answers - before;
+    return this.responseCount - before;
   }
 
-  /** Sends at a fixed rate, even while earlier requests are open. Returns the time of each request in ms. */
-  async paced(request: Buffer, rate: number, milliseconds: number): Promise<number[]> {
+  /**
+   * Open loop: sends at a fixed rate, even while earlier requests are in flight. Returns the duration of each request
+   * in ms.
+   */
+  async runAtRate(request: Buffer, rate: number, milliseconds: number): Promise<number[]> {
     const times: number[] = [];
-    const free = [...this.callers];
-    const began = performance.now();
+    const idleCallers = [...this.callers];
+    const startedAt = performance.now();
     const total = Math.round((rate * milliseconds) / 1_000);
-    let sent = 0;
-    const answered = new Promise<void>((resolve) => {
+    let sentCount = 0;
+    const allAnswered = new Promise<void>((resolve) => {
       const send = (): void => {
-        const caller = free.pop();
+        const caller = idleCallers.pop();
         if (caller === undefined) return this.fail(new Error('more requests are open than connections'));
         const at = performance.now();
-        caller.onAnswer = () => {
-          this.answers += 1;
+        caller.onResponse = () => {
+          this.responseCount += 1;
           times.push(performance.now() - at);
-          free.push(caller);
+          idleCallers.push(caller);
           if (times.length === total) resolve();
         };
-        caller.ask(request);
+        caller.send(request);
       };
       const tick = (): void => {
-        const due = Math.min(total, Math.floor(((performance.now() - began) * rate) / 1_000) + 1);
-        for (; sent < due; sent += 1) send();
-        if (sent < total) setTimeout(tick, Math.max(1, began + (sent * 1_000) / rate - performance.now()));
+        const due = Math.min(total, Math.floor(((performance.now() - startedAt) * rate) / 1_000) + 1);
+        for (; sentCount < due; sentCount += 1) send();
+        if (sentCount < total)
+          setTimeout(tick, Math.max(1, startedAt + (sentCount * 1_000) / rate - performance.now()));
       };
       tick();
     });
-    await Promise.race([answered, this.failure]);
+    await Promise.race([allAnswered, this.failure]);
     return times;
   }
 

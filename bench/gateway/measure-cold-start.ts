@@ -1,14 +1,18 @@
-import type { Figure } from './figures';
+import type { GatewayFigure } from './figures';
 import { startPortkey } from './peers';
 import { interleaved, ratios } from './rounds';
 import type { Testbed, Target } from './testbed';
 import { median, spreadOf } from './statistics';
 
-/** From the start of the process to its first answer, on a database that is there already. */
-export async function measureColdStart(testbed: Testbed, rounds: number, beside: boolean): Promise<Figure[]> {
+/** Measures from process start to the first response, on an existing database. */
+export async function measureColdStart(
+  testbed: Testbed,
+  rounds: number,
+  withPeers: boolean,
+): Promise<GatewayFigure[]> {
   const start: Record<string, () => Promise<Target>> = {
     gateway: () => testbed.gateway(),
-    ...(beside ? { portkey: () => startPortkey(testbed) } : {}),
+    ...(withPeers ? { portkey: () => startPortkey(testbed) } : {}),
   };
   const once = async (name: string): Promise<number> => {
     const { process } = (await start[name]?.()) ?? {};
@@ -19,15 +23,18 @@ export async function measureColdStart(testbed: Testbed, rounds: number, beside:
   for (const name of names) await once(name);
   const times = await interleaved(names, rounds, once);
   const { gateway = [], portkey = [] } = times;
-  const own: Figure = {
+  const gatewayFigure: GatewayFigure = {
     what: 'start of the artefact, database up to date',
     unit: 'ms',
     must: 1_200,
     measured: spreadOf(gateway),
     rounds: gateway,
   };
-  if (!beside) return [own];
+  if (!withPeers) return [gatewayFigure];
   const rate = ratios(gateway, portkey);
   const note = `Portkey ${median(portkey).toFixed(0)} ms`;
-  return [own, { what: 'start × Portkey', unit: '×', measured: spreadOf(rate), rounds: rate, note }];
+  return [
+    gatewayFigure,
+    { what: 'start × Portkey', unit: '×', measured: spreadOf(rate), rounds: rate, note },
+  ];
 }

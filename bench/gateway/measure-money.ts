@@ -1,18 +1,18 @@
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { Program } from '../../test/system/program';
-import { alone } from './cores';
-import type { Figure } from './figures';
+import { onMeasuredCore } from './cores';
+import type { GatewayFigure } from './figures';
 import { artefact, type Testbed } from './testbed';
 import { spreadOf } from './statistics';
 
-const PROCESSES = 3;
+const PROCESS_COUNT = 3;
 const DEADLINE_MS = 120_000;
 
-/** Holding and settling alone, in processes like a gateway's; `npm run bench:money` has more about it. */
-export async function measureMoney(testbed: Testbed): Promise<Figure[]> {
+/** Measures only hold and settle, in processes like a gateway's; `npm run bench:money` measures more. */
+export async function measureMoney(testbed: Testbed): Promise<GatewayFigure[]> {
   const costs: number[] = [];
-  for (let count = 0; count < PROCESSES; count += 1) costs.push(await measureOnce(testbed));
+  for (let count = 0; count < PROCESS_COUNT; count += 1) costs.push(await measureOnce(testbed));
   return [
     {
       what: 'CPU of hold + settle + journal',
@@ -28,8 +28,8 @@ async function measureOnce(testbed: Testbed): Promise<number> {
   const flags = artefact.filter((word) => word.startsWith('--'));
   const folder = mkdtempSync(join(testbed.folder, 'money-'));
   const file = join(__dirname, 'hold-and-settle.js');
-  const [command = '', ...words] = alone([process.execPath, ...flags, file, folder]);
-  const { code, output, text } = await Program.run(command, words).finish(DEADLINE_MS);
+  const [command = '', ...args] = onMeasuredCore([process.execPath, ...flags, file, folder]);
+  const { code, output, text } = await Program.run(command, args).finish(DEADLINE_MS);
   if (code !== 0) throw new Error(`hold-and-settle ended with ${code}: ${text}`);
   return Number(output);
 }

@@ -1,58 +1,58 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Program } from '../../test/system/program';
-import { alone } from './cores';
-import { cpuUsOf } from './processor-time';
+import { onMeasuredCore } from './cores';
+import { cpuUsOf } from './cpu-time';
 
 export interface ProcessOptions {
   readonly name: string;
-  /** Node is given these: flags, the file, its arguments. */
-  readonly words: readonly string[];
+  /** Arguments of Node: flags, the file and its arguments. */
+  readonly args: readonly string[];
   readonly port: number;
-  /** The path that answers 200 once the process serves. */
+  /** Path that responds with 200 once the process is ready. */
   readonly readyPath: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly workFolder: string;
-  /** Its output goes to a file; a terminal would slow it down. */
+  /** Receives the output, because a terminal would slow the process down. */
   readonly logFile: string;
 }
 
 const START_DEADLINE_MS = 60_000;
 
-/** A process on the measured core, and what the kernel says about it. */
+/** A process on the measured core, and its resource usage as the kernel counts it. */
 export class MeasuredProcess {
-  /** It has answered so many requests, counted by who asked. */
-  answers = 0;
+  /** Number of responses, as counted by the callers. */
+  responseCount = 0;
 
   private constructor(
     readonly name: string,
     readonly port: number,
     private readonly program: Program,
-    /** From the first moment of the process to its first answer. */
+    /** From process start to the first response. */
     readonly startedInMs: number,
     private readonly logFile: string,
   ) {}
 
   static async start(options: ProcessOptions): Promise<MeasuredProcess> {
     const { name, port, logFile } = options;
-    const [command = '', ...words] = alone([process.execPath, ...options.words]);
-    const began = performance.now();
+    const [command = '', ...args] = onMeasuredCore([process.execPath, ...options.args]);
+    const startedAt = performance.now();
     const environment = { PATH: process.env.PATH, HOME: process.env.HOME, ...options.environment };
-    const program = Program.run(command, words, environment, { folder: options.workFolder, logFile });
+    const program = Program.run(command, args, environment, { folder: options.workFolder, logFile });
     try {
-      await firstAnswer(program, `http://127.0.0.1:${port}${options.readyPath}`, began);
+      await firstAnswer(program, `http://127.0.0.1:${port}${options.readyPath}`, startedAt);
     } catch (cause) {
       program.kill();
       throw new Error(`${name} did not start:\n${lastLines(logFile)}`, { cause });
     }
-    return new MeasuredProcess(name, port, program, performance.now() - began, logFile);
+    return new MeasuredProcess(name, port, program, performance.now() - startedAt, logFile);
   }
 
   get pid(): number {
     return this.program.pid;
   }
 
-  /** CPU time so far, in microseconds. */
+  /** Total CPU time in microseconds. */
   cpuUs(): number {
     return cpuUsOf(this.pid);
   }
@@ -62,7 +62,7 @@ export class MeasuredProcess {
     return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1_024;
   }
 
-  /** Waits until what the last requests left to be done is done, so that it is counted with them. */
+  /** Waits until deferred work of the last requests is done, so that it is counted with them. */
   async quiet(): Promise<void> {
     const deadline = performance.now() + 5_000;
     let before = this.cpuUs();
@@ -83,8 +83,8 @@ export class MeasuredProcess {
   }
 }
 
-async function firstAnswer(program: Program, url: string, began: number): Promise<void> {
-  while (performance.now() - began < START_DEADLINE_MS) {
+async function firstAnswer(program: Program, url: string, startedAt: number): Promise<void> {
+  while (performance.now() - startedAt < START_DEADLINE_MS) {
     if (program.over) throw new Error('it ended');
     try {
       const answer = await fetch(url, { signal: AbortSignal.timeout(2_000) });

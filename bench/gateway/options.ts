@@ -10,22 +10,22 @@ export const groups = [
   'cold-start',
   'money',
 ] as const;
-export type Group = (typeof groups)[number];
+export type MeasurementGroup = (typeof groups)[number];
 
-export interface Options {
-  readonly groups: ReadonlySet<Group>;
-  readonly whole: boolean;
+export interface BenchOptions {
+  readonly groups: ReadonlySet<MeasurementGroup>;
+  readonly isComplete: boolean;
   readonly rounds: number;
   readonly roundMs: number;
   readonly loadSeconds: number;
   readonly slowSeconds: number;
   readonly peers: boolean;
   readonly profile: boolean;
-  /** The key has every limit there is. */
+  /** Gives the key every kind of limit. */
   readonly limited: boolean;
-  /** Only what telemetry costs. */
+  /** Measures only the cost of telemetry. */
   readonly traced: boolean;
-  /** The folder of a built gateway from before, to which one without telemetry is compared. */
+  /** Folder of an earlier build to compare with, running without telemetry. */
   readonly before: string | null;
 }
 
@@ -41,9 +41,9 @@ export const usage = `npm run bench:gateway -- [options]
   --profile         only a CPU profile of the small prompt, written to docs/performance/
 `;
 
-export function readOptions(words: string[]): Options {
+export function readOptions(args: string[]): BenchOptions {
   const { values } = parseArgs({
-    args: words,
+    args: args,
     options: {
       only: { type: 'string' },
       rounds: { type: 'string', default: '20' },
@@ -59,10 +59,9 @@ export function readOptions(words: string[]): Options {
   if (!Number.isInteger(rounds) || rounds < 2) throw new Error('--rounds takes a number from 2');
   return {
     groups: new Set(values.only === undefined ? groups : values.only.split(',').map(groupOf)),
-    whole: values.only === undefined && !values.limited && !values.traced,
+    isComplete: values.only === undefined && !values.limited && !values.traced,
     rounds,
-    // A disturbance of a machine lasts for seconds: short rounds meet it together with those beside them, or
-    // not at all.
+    // Disturbances last for seconds: short neighbouring rounds are either all affected or not at all.
     roundMs: 500,
     loadSeconds: values.long ? 600 : 20,
     slowSeconds: values.long ? 300 : 15,
@@ -74,8 +73,8 @@ export function readOptions(words: string[]): Options {
   };
 }
 
-function groupOf(name: string): Group {
-  const group = groups.find((one) => one === name);
+function groupOf(name: string): MeasurementGroup {
+  const group = groups.find((candidate) => candidate === name);
   if (group === undefined) throw new Error(`there is no figure called "${name}"\n\n${usage}`);
   return group;
 }

@@ -6,7 +6,7 @@ import type { Testbed, Target } from './testbed';
 
 const folder = 'bench/gateway/peers';
 
-/** Installs what the gateway is compared with into a folder of its own, unless that is there already. */
+/** Installs the peers of the comparison into a separate folder, unless they are there already. */
 export const installPeers = (): Promise<string> =>
   installPackages(folder, 'Portkey (--without-peers does without it)');
 
@@ -21,10 +21,10 @@ export async function startPortkey(testbed: Testbed): Promise<Target> {
     'build',
     'start-server.js',
   );
-  return testbed.add(
+  return testbed.startProcess(
     {
       name: 'portkey',
-      words: [file, `--port=${port}`, '--headless'],
+      args: [file, `--port=${port}`, '--headless'],
       port,
       readyPath: '/',
       environment: { NODE_ENV: 'production' },

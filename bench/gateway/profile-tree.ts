@@ -3,8 +3,8 @@ import { SourceMap, type SourceMapPayload } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** V8 writes this. */
-export interface Profile {
+/** CPU profile in V8's format. */
+export interface CpuProfile {
   readonly nodes: readonly {
     readonly id: number;
     readonly callFrame: {
@@ -19,26 +19,26 @@ export interface Profile {
   readonly timeDeltas: readonly number[];
 }
 
-/** A function as called from above it; times in microseconds. */
-export interface Frame {
+/** A function within its call path; times in microseconds. */
+export interface ProfileFrame {
   readonly name: string;
-  readonly place: string;
-  readonly children: Frame[];
+  readonly location: string;
+  readonly children: ProfileFrame[];
   self: number;
   total: number;
 }
 
-/** Waiting is no work. */
+/** Waiting does not count as work. */
 const idle = new Set(['(idle)', '(program)']);
 
-export function treeOf({ nodes, samples, timeDeltas }: Profile, project: string): Frame {
-  const sources = new Sources();
+export function treeOf({ nodes, samples, timeDeltas }: CpuProfile, project: string): ProfileFrame {
+  const sources = new SourceMaps();
   const frames = new Map(
-    nodes.map(({ id, callFrame }): [number, Frame] => [
+    nodes.map(({ id, callFrame }): [number, ProfileFrame] => [
       id,
       {
         name: callFrame.functionName || '(anonymous)',
-        place: placeOf(sources.of(callFrame), project),
+        location: formatLocation(sources.of(callFrame), project),
         children: [],
         self: 0,
         total: 0,
@@ -61,21 +61,21 @@ export function treeOf({ nodes, samples, timeDeltas }: Profile, project: string)
   return root;
 }
 
-function addUp(frame: Frame): number {
+function addUp(frame: ProfileFrame): number {
   frame.total = frame.children.reduce((sum, child) => sum + addUp(child), frame.self);
   return frame.total;
 }
 
-interface Place {
+interface SourceLocation {
   readonly path: string;
   readonly line: number;
 }
 
-/** The bundle's source maps lead back to the files that were written. */
-class Sources {
+/** Maps positions in the bundle back to the source files. */
+class SourceMaps {
   private readonly maps = new Map<string, SourceMap | null>();
 
-  of({ url, lineNumber, columnNumber }: Profile['nodes'][number]['callFrame']): Place {
+  of({ url, lineNumber, columnNumber }: CpuProfile['nodes'][number]['callFrame']): SourceLocation {
     const path = url.startsWith('file:') ? fileURLToPath(url) : url;
     const entry = this.mapOf(path)?.findEntry(lineNumber, columnNumber);
     if (entry === undefined || !('originalSource' in entry)) return { path, line: lineNumber };
@@ -83,61 +83,61 @@ class Sources {
   }
 
   private mapOf(path: string): SourceMap | null {
-    const known = this.maps.get(path);
-    if (known !== undefined) return known;
-    const found = path.includes('/dist/bundle/') ? mapBeside(path) : null;
-    this.maps.set(path, found);
-    return found;
+    const cachedMap = this.maps.get(path);
+    if (cachedMap !== undefined) return cachedMap;
+    const sourceMap = path.includes('/dist/bundle/') ? readMapOf(path) : null;
+    this.maps.set(path, sourceMap);
+    return sourceMap;
   }
 }
 
-const mapBeside = (path: string): SourceMap =>
+const readMapOf = (path: string): SourceMap =>
   new SourceMap(JSON.parse(readFileSync(`${path}.map`, 'utf8')) as SourceMapPayload);
 
-/** Paths as they are in the project, or as packages are called. */
-function placeOf({ path, line }: Place, project: string): string {
+/** Formats a path relative to the project, or a package by its name. */
+function formatLocation({ path, line }: SourceLocation, project: string): string {
   if (path === '') return 'V8 and libuv';
   if (path.startsWith('node:')) return path;
   const inPackage = path.lastIndexOf('/node_modules/');
   if (inPackage !== -1) return path.slice(inPackage + '/node_modules/'.length);
-  const inside = path.startsWith(project) ? path.slice(project.length + 1) : path;
-  return `${inside.replace(/^dist\//, '').replace(/\.js$/, '.ts')}:${line + 1}`;
+  const relativePath = path.startsWith(project) ? path.slice(project.length + 1) : path;
+  return `${relativePath.replace(/^dist\//, '').replace(/\.js$/, '.ts')}:${line + 1}`;
 }
 
-/** The functions with the most time of their own, by all callers. */
-export function dearest(root: Frame, count: number): Frame[] {
-  const byPlace = new Map<string, Frame>();
+/** Returns the functions with the most self time, summed over all callers. */
+export function topBySelfTime(root: ProfileFrame, count: number): ProfileFrame[] {
+  const byLocation = new Map<string, ProfileFrame>();
   visit(root, (frame) => {
-    const key = `${frame.name} ${frame.place}`;
-    const known = byPlace.get(key);
-    if (known === undefined) byPlace.set(key, { ...frame, children: [] });
-    else known.self += frame.self;
+    const key = `${frame.name} ${frame.location}`;
+    const existing = byLocation.get(key);
+    if (existing === undefined) byLocation.set(key, { ...frame, children: [] });
+    else existing.self += frame.self;
   });
-  return [...byPlace.values()].sort((a, b) => b.self - a.self).slice(0, count);
+  return [...byLocation.values()].sort((a, b) => b.self - a.self).slice(0, count);
 }
 
-/** The same by package, or by module of the product. */
-export function groupsOf(root: Frame): [string, number][] {
+/** Self time by package or by module of the product. */
+export function selfTimeByGroup(root: ProfileFrame): [string, number][] {
   const sums = new Map<string, number>();
-  visit(root, ({ name, place, self }) => {
+  visit(root, ({ name, location: place, self }) => {
     const group = groupOf(name, place);
     sums.set(group, (sums.get(group) ?? 0) + self);
   });
   return [...sums].sort(([, a], [, b]) => b - a);
 }
 
-function groupOf(name: string, place: string): string {
+function groupOf(name: string, location: string): string {
   if (idle.has(name) || name === '(garbage collector)') return name;
-  if (place === 'V8 and libuv') return 'V8 and libuv';
-  if (place.startsWith('node:')) return place.split('/').slice(0, 2).join('/');
-  if (place.startsWith('src/')) return place.split('/').slice(0, 3).join('/').replace(/:\d+$/, '');
-  return place
+  if (location === 'V8 and libuv') return 'V8 and libuv';
+  if (location.startsWith('node:')) return location.split('/').slice(0, 2).join('/');
+  if (location.startsWith('src/')) return location.split('/').slice(0, 3).join('/').replace(/:\d+$/, '');
+  return location
     .split('/')
-    .slice(0, place.startsWith('@') ? 2 : 1)
+    .slice(0, location.startsWith('@') ? 2 : 1)
     .join('/');
 }
 
-function visit(frame: Frame, see: (frame: Frame) => void): void {
+function visit(frame: ProfileFrame, see: (frame: ProfileFrame) => void): void {
   see(frame);
   for (const child of frame.children) visit(child, see);
 }

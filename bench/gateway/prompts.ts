@@ -1,7 +1,7 @@
 const sentence = 'The harbour office keeps a ledger of every crossing, its weather and its passengers. ';
 
-/** As a client library sends it. */
-const chat = (model: string, content: string, more: object): object => ({
+/** Formatted as a client library sends it. */
+const chat = (model: string, content: string, extraFields: object): object => ({
   model,
   messages: [
     { role: 'system', content: 'You answer questions about ferries, briefly.' },
@@ -9,7 +9,7 @@ const chat = (model: string, content: string, more: object): object => ({
   ],
   temperature: 0.7,
   max_tokens: 400,
-  ...more,
+  ...extraFields,
 });
 
 export const smallPrompt = chat(
@@ -20,13 +20,13 @@ export const smallPrompt = chat(
 
 export const largePrompt = chat('bench-chat', sentence.repeat(Math.ceil((32 * 1_024) / sentence.length)), {});
 
-const streamed = (model: string, more: object): object =>
-  chat(model, 'Tell me the story of the harbour.', { stream: true, ...more });
+const streamRequest = (model: string, extraFields: object): object =>
+  chat(model, 'Tell me the story of the harbour.', { stream: true, ...extraFields });
 
-/** A caller who asks for the usage gets the supplier's bytes as they are. */
-export const stream = streamed('bench-chat', { stream_options: { include_usage: true } });
+/** A caller that requests usage gets the supplier's bytes unchanged. */
+export const stream = streamRequest('bench-chat', { stream_options: { include_usage: true } });
 
-/** A caller who does not must not get it, although the gateway has to ask for it. */
-export const streamWithoutUsage = streamed('bench-chat', {});
+/** A caller that does not request usage must not get it, although the gateway has to request it. */
+export const streamWithoutUsage = streamRequest('bench-chat', {});
 
-export const translatedStream = streamed('bench-messages', { stream_options: { include_usage: true } });
+export const translatedStream = streamRequest('bench-messages', { stream_options: { include_usage: true } });

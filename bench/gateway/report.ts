@@ -1,17 +1,17 @@
-import { factsOf, keepRun, loadOf, type RunFacts } from '../kept-run';
+import { factsOf, saveRun, loadOf, type RunFacts } from '../saved-run';
 import { placement } from './cores';
-import { type Figure, held } from './figures';
+import { type GatewayFigure, isMet } from './figures';
 
 interface GatewayFacts extends RunFacts {
   readonly placement: string;
 }
 
-export const circumstances = (words: readonly string[], before: number): GatewayFacts => ({
-  ...factsOf('gateway', words, before, ['src', 'migrations', 'package-lock.json']),
+export const collectRunFacts = (args: readonly string[], loadBefore: number): GatewayFacts => ({
+  ...factsOf('gateway', args, loadBefore, ['src', 'migrations', 'package-lock.json']),
   placement,
 });
 
-interface Cells {
+interface GatewayCells {
   readonly what: string;
   readonly must: string;
   readonly aim: string;
@@ -21,7 +21,7 @@ interface Cells {
   readonly note: string;
 }
 
-export const headings: Cells = {
+export const headings: GatewayCells = {
   what: 'figure',
   must: 'must',
   aim: 'aim',
@@ -31,10 +31,10 @@ export const headings: Cells = {
   note: '',
 };
 
-export function cellsOf(figure: Figure): Cells {
+export function cellsOf(figure: GatewayFigure): GatewayCells {
   const { what, unit, must, aim, measured, moreIsBetter, note = '' } = figure;
   const bound = moreIsBetter ? '≥ ' : '';
-  const verdict = held(figure);
+  const verdict = isMet(figure);
   return {
     what,
     must: must === undefined ? '' : bound + String(must),
@@ -49,7 +49,7 @@ export function cellsOf(figure: Figure): Cells {
 const readable = (value: number): string =>
   Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(Math.abs(value) < 0.1 ? 1 : 3);
 
-export const line = ({ what, must, aim, measured, spread, verdict, note }: Cells): string =>
+export const line = ({ what, must, aim, measured, spread, verdict, note }: GatewayCells): string =>
   [
     what.padEnd(48),
     must.padStart(5),
@@ -62,12 +62,12 @@ export const line = ({ what, must, aim, measured, spread, verdict, note }: Cells
     .join(' ')
     .trimEnd();
 
-/** Kept for comparison with later commits. */
-export const keep = (figures: readonly Figure[], facts: GatewayFacts): string =>
-  keepRun(facts, figures, markdown(figures, facts));
+/** Saved for comparison with later commits. */
+export const saveReport = (figures: readonly GatewayFigure[], facts: GatewayFacts): string =>
+  saveRun(facts, figures, markdown(figures, facts));
 
-function markdown(figures: readonly Figure[], facts: GatewayFacts): string[] {
-  const row = ({ what, must, aim, measured, spread, verdict, note }: Cells): string =>
+function markdown(figures: readonly GatewayFigure[], facts: GatewayFacts): string[] {
+  const row = ({ what, must, aim, measured, spread, verdict, note }: GatewayCells): string =>
     `| ${[what, must, aim, measured, spread, verdict, note].join(' | ')} |`;
   return [
     `# bench:gateway, ${facts.date}, commit ${facts.commit}`,

@@ -8,7 +8,7 @@ export interface Rounds {
   readonly milliseconds: number;
 }
 
-/** Measures the targets in turn, round after round, so that a disturbance of the machine affects all of them alike. */
+/** Measures the targets alternately, round by round, so that a disturbance affects all of them equally. */
 export async function interleaved<Name extends string>(
   names: readonly Name[],
   rounds: number,
@@ -21,14 +21,14 @@ export async function interleaved<Name extends string>(
   return values;
 }
 
-/** Round by round. */
+/** Ratios of corresponding rounds. */
 export const ratios = (above: readonly number[], below: readonly number[]): number[] =>
   above.map((value, round) => value / (below[round] ?? NaN));
 
-/** Two rounds of the same process differ by this: nothing, on a quiet machine. */
+/** Ratios of consecutive rounds of one process; 1 on a quiet machine. */
 export const noise = (values: readonly number[]): number[] => ratios(values.slice(1), values);
 
-/** CPU time for one of what `work` counts, with all that the process does about it afterwards. */
+/** CPU time per unit counted by `work`, including deferred work of the process. */
 export async function cpuPer(process: MeasuredProcess, work: () => Promise<number>): Promise<number> {
   await process.quiet();
   const before = process.cpuUs();
@@ -39,14 +39,14 @@ export async function cpuPer(process: MeasuredProcess, work: () => Promise<numbe
 
 const WARM_UP_MS = 150;
 
-/** Connections are opened and used once before the clock starts. */
+/** Opens all connections and uses each once before the clock starts. */
 export async function withLoad<T>(
   target: Target,
   connections: number,
   body: object,
   work: (load: Load, request: Buffer) => Promise<T>,
   warmUp: (load: Load, request: Buffer) => Promise<unknown> = (load, request) =>
-    load.closed(request, WARM_UP_MS),
+    load.runClosedLoop(request, WARM_UP_MS),
 ): Promise<T> {
   const load = await Load.open(target.process.port, connections);
   try {
@@ -54,12 +54,12 @@ export async function withLoad<T>(
     await warmUp(load, request);
     return await work(load, request);
   } finally {
-    target.process.answers += load.answers;
+    target.process.responseCount += load.responseCount;
     load.close();
   }
 }
 
-/** Until the engine has compiled what a request runs through; before that, a process costs several times as much. */
+/** Runs until the JIT has compiled the request path; before that, a process is several times slower. */
 export async function warm(target: Target, body: object, milliseconds: number): Promise<void> {
-  await withLoad(target, 32, body, (load, request) => load.closed(request, milliseconds));
+  await withLoad(target, 32, body, (load, request) => load.runClosedLoop(request, milliseconds));
 }

@@ -1,13 +1,13 @@
 import type { StreamScript } from './supplier';
 import { chunkOf, lastChunk } from './wire';
 
-/** The text that marks a piece in every dialect. */
+/** Text that marks a piece in every dialect. */
 export const MARK = Buffer.from('" token"');
 
 const usage = { prompt_tokens: 24, completion_tokens: 48, total_tokens: 72 };
 const shared = { id: 'chatcmpl-8Hq2tX0vB3yW5mC7', created: 1_763_700_000, model: 'bench-model' };
 
-export const wholeAnswer: Buffer = whole({
+export const completeResponse: Buffer = jsonResponse({
   ...shared,
   object: 'chat.completion',
   choices: [
@@ -22,7 +22,7 @@ export const wholeAnswer: Buffer = whole({
   system_fingerprint: 'fp_44709d6fcb',
 });
 
-function whole(body: object): Buffer {
+function jsonResponse(body: object): Buffer {
   const text = JSON.stringify(body);
   return Buffer.from(
     `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
@@ -42,10 +42,10 @@ function chatEvent(delta: object, finish: string | null = null): string {
 
 const chatUsage = `data: ${JSON.stringify({ ...shared, object: 'chat.completion.chunk', choices: [], usage })}\n\n`;
 
-/** A chat stream; of a piece's events only the last one bears the mark. */
-export function chatStream(length: number, eventsInAPiece = 1): StreamScript {
+/** A Chat Completions stream; only the last event of a piece has the mark. */
+export function chatStream(length: number, eventsPerPiece = 1): StreamScript {
   const piece =
-    chatEvent({ content: ' words' }).repeat(eventsInAPiece - 1) + chatEvent({ content: ' token' });
+    chatEvent({ content: ' words' }).repeat(eventsPerPiece - 1) + chatEvent({ content: ' token' });
   return {
     opening: Buffer.concat([streamHead, chunkOf(chatEvent({ role: 'assistant', content: '' }))]),
     piece: chunkOf(piece),
@@ -56,7 +56,7 @@ export function chatStream(length: number, eventsInAPiece = 1): StreamScript {
       lastChunk,
     ]),
     length,
-    events: eventsInAPiece,
+    events: eventsPerPiece,
   };
 }
 
@@ -103,7 +103,7 @@ export function messagesStream(length: number): StreamScript {
   };
 }
 
-/** Endless text that says which stream it is of, so that a reader and its source can be matched. */
+/** Endless text with the number of its stream, so that a reader can be matched with its source. */
 export function numberedStream(
   number: number,
 ): Pick<StreamScript, 'opening' | 'piece'> & { readonly payloadShare: number } {

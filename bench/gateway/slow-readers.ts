@@ -2,31 +2,31 @@ import { readFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { numberedStream } from './scripts';
-import type { Behaviour } from './supplier';
+import type { SupplierBehaviour } from './supplier';
 
-/** Slower ones would take longer than a minute to empty what the kernel holds for them, and are cut for that. */
-const BYTES_A_READ = 16 * 1_024;
+/** Slower readers would need more than a minute to drain the kernel buffers and would be disconnected. */
+const BYTES_PER_READ = 16 * 1_024;
 const TICK_MS = 250;
 
-/** Of an answer in chunks, how much is no framing: who sends on may cut it into other chunks than it came in. */
-class Payload {
+/** Payload bytes of a chunked response without framing, because a proxy may re-chunk the body. */
+class PayloadCounter {
   bytes = 0;
   private line = '';
-  private left = 0;
+  private chunkBytesLeft = 0;
   private isHead = true;
 
   add(buffer: Uint8Array, count: number): void {
     for (let at = 0; at < count;) {
-      if (this.left > 0) {
-        const taken = Math.min(this.left, count - at);
-        this.left -= taken;
-        this.bytes += taken;
-        at += taken;
+      if (this.chunkBytesLeft > 0) {
+        const chunkBytes = Math.min(this.chunkBytesLeft, count - at);
+        this.chunkBytesLeft -= chunkBytes;
+        this.bytes += chunkBytes;
+        at += chunkBytes;
         continue;
       }
-      const letter = String.fromCharCode(buffer[at++]!);
-      if (letter === '\n') this.endLine();
-      else if (letter !== '\r') this.line += letter;
+      const character = String.fromCharCode(buffer[at++]!);
+      if (character === '\n') this.endLine();
+      else if (character !== '\r') this.line += character;
     }
   }
 
@@ -34,17 +34,17 @@ class Payload {
     const { line } = this;
     this.line = '';
     if (this.isHead) this.isHead = line !== '';
-    // Empty behind a chunk; else the length of the next one.
-    else if (line !== '') this.left = parseInt(line, 16);
+    // Empty after a chunk; otherwise the length of the next one.
+    else if (line !== '') this.chunkBytesLeft = parseInt(line, 16);
   }
 }
 
-/** A caller that takes a few kilobytes now and then, from whichever stream it was given. */
+/** Caller that reads a few kilobytes at intervals, from whichever stream it was assigned. */
 export class SlowReader {
-  private readonly payload = new Payload();
-  /** The number that the supplier writes into every event of a stream. */
+  private readonly payload = new PayloadCounter();
+  /** Stream number, which the supplier writes into every event. */
   stream: number | null = null;
-  closed = false;
+  isClosed = false;
 
   private constructor(readonly socket: Socket) {}
 
@@ -53,43 +53,46 @@ export class SlowReader {
     const socket = connect({
       port,
       host: '127.0.0.1',
-      onread: { buffer: Buffer.alloc(BYTES_A_READ), callback: (count, buffer) => read.bytes(count, buffer) },
+      onread: {
+        buffer: Buffer.alloc(BYTES_PER_READ),
+        callback: (count, buffer) => read.bytes(count, buffer),
+      },
     });
     await once(socket, 'connect');
     const reader = new SlowReader(socket);
     read.bytes = (count, buffer) => {
       reader.payload.add(buffer, count);
-      reader.stream ??= numberIn(buffer, count);
+      reader.stream ??= streamNumberIn(buffer, count);
       return false;
     };
     socket.on('error', () => undefined);
-    socket.on('close', () => (reader.closed = true));
+    socket.on('close', () => (reader.isClosed = true));
     socket.write(request);
     return reader;
   }
 
-  /** Without head and framing. */
-  get taken(): number {
+  /** Payload bytes received, without head and framing. */
+  get receivedBytes(): number {
     return this.payload.bytes;
   }
 
-  more(): void {
+  readMore(): void {
     this.socket.resume();
   }
 }
 
-function numberIn(buffer: Uint8Array, count: number): number | null {
-  const found = /stream (\d+) /.exec(Buffer.from(buffer.buffer, buffer.byteOffset, count).toString('latin1'));
-  return found === null ? null : Number(found[1]);
+function streamNumberIn(buffer: Uint8Array, count: number): number | null {
+  const match = /stream (\d+) /.exec(Buffer.from(buffer.buffer, buffer.byteOffset, count).toString('latin1'));
+  return match === null ? null : Number(match[1]);
 }
 
-/** Streams without an end, as fast as they are taken. */
+/** Endless streams, sent as fast as they are read. */
 export class EagerStreams {
   readonly sockets: Socket[] = [];
-  /** This share of what is sent is no framing. */
+  /** Share of the sent bytes that is payload. */
   payloadShare = 1;
 
-  readonly behaviour: Behaviour = (socket) => {
+  readonly behaviour: SupplierBehaviour = (socket) => {
     const { opening, piece, payloadShare } = numberedStream(this.sockets.length);
     this.payloadShare = payloadShare;
     this.sockets.push(socket);
@@ -105,7 +108,7 @@ export class EagerStreams {
 export async function readSlowly(
   readers: readonly SlowReader[],
   seconds: number,
-  look: () => void = () => undefined,
+  onTick: () => void = () => undefined,
 ): Promise<void> {
   const until = performance.now() + seconds * 1_000;
   await new Promise<void>((resolve) => {
@@ -114,30 +117,30 @@ export async function readSlowly(
         clearInterval(timer);
         return resolve();
       }
-      for (const reader of readers) reader.more();
-      look();
+      for (const slowReader of readers) slowReader.readMore();
+      onTick();
     }, TICK_MS);
   });
 }
 
 /**
- * The bytes inside the gateway are counted by stream. They are sent by the supplier, and not yet received by
- * the reader or buffered by the kernel between them. No reader may be active meanwhile.
+ * Counts bytes inside the gateway per stream: sent by the supplier, but neither received by the reader nor in kernel
+ * buffers. No reader may be active meanwhile.
  */
 export function bufferedInside(streams: EagerStreams, readers: readonly SlowReader[]): number[] {
   const queues = kernelQueues();
-  return readers.flatMap(({ stream, taken, socket, closed }) => {
+  return readers.flatMap(({ stream, receivedBytes, socket, isClosed: closed }) => {
     const source = stream === null ? undefined : streams.sockets[stream];
     if (source === undefined || closed) return [];
-    const sent = source.bytesWritten - source.writableLength - inKernel(queues, source);
-    return [sent * streams.payloadShare - inKernel(queues, socket) - taken];
+    const bytesSent = source.bytesWritten - source.writableLength - inKernel(queues, source);
+    return [bytesSent * streams.payloadShare - inKernel(queues, socket) - receivedBytes];
   });
 }
 
 const inKernel = (queues: Map<string, number>, { localPort = 0, remotePort = 0 }: Socket): number =>
   (queues.get(`${localPort} ${remotePort}`) ?? 0) + (queues.get(`${remotePort} ${localPort}`) ?? 0);
 
-/** Bytes that wait in the kernel to be sent or to be read, by local and remote port. */
+/** Bytes in kernel send and receive queues, by local and remote port. */
 function kernelQueues(): Map<string, number> {
   const lines = readFileSync('/proc/net/tcp', 'utf8').trim().split('\n').slice(1);
   return new Map(

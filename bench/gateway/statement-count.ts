@@ -6,10 +6,10 @@ const EXECUTE = 'E'.charCodeAt(0);
 const TYPE_AND_LENGTH = 5;
 
 /**
- * A proxy between the gateway and its database that counts every statement on the wire, BEGIN and COMMIT included.
- * The gateway's own count could miss some.
+ * Proxy between the gateway and its database that counts every statement on the wire, including BEGIN and COMMIT. The
+ * gateway's own count could miss some.
  */
-export class StatementCount {
+export class StatementCountingProxy {
   statements = 0;
 
   private constructor(
@@ -19,15 +19,15 @@ export class StatementCount {
     server.on('connection', (inward) => this.pass(inward));
   }
 
-  static async before(url: string): Promise<StatementCount> {
+  static async startFor(url: string): Promise<StatementCountingProxy> {
     const server = createServer({ noDelay: true });
-    const count = new StatementCount(server, new URL(url));
+    const count = new StatementCountingProxy(server, new URL(url));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     return count;
   }
 
-  /** The same database, counted. */
+  /** The database URL through the proxy. */
   through(url: string): string {
     const address = new URL(url);
     address.port = String((this.server.address() as AddressInfo).port);
@@ -38,19 +38,23 @@ export class StatementCount {
     this.server.close();
   }
 
-  private pass(inward: Socket): void {
-    const outward = connect({ port: Number(this.target.port), host: this.target.hostname, noDelay: true });
-    const frames = new Frames((type) => {
+  private pass(clientSocket: Socket): void {
+    const upstreamSocket = connect({
+      port: Number(this.target.port),
+      host: this.target.hostname,
+      noDelay: true,
+    });
+    const frames = new FrameParser((type) => {
       if (type === QUERY || type === EXECUTE) this.statements += 1;
     });
-    inward.on('data', (bytes) => {
+    clientSocket.on('data', (bytes) => {
       frames.push(bytes);
-      outward.write(bytes);
+      upstreamSocket.write(bytes);
     });
-    outward.on('data', (bytes) => inward.write(bytes));
+    upstreamSocket.on('data', (bytes) => clientSocket.write(bytes));
     for (const [socket, other] of [
-      [inward, outward],
-      [outward, inward],
+      [clientSocket, upstreamSocket],
+      [upstreamSocket, clientSocket],
     ] as const) {
       socket.on('error', () => undefined);
       socket.on('close', () => other.destroy());
@@ -58,30 +62,30 @@ export class StatementCount {
   }
 }
 
-/** Message by message of what a client sends; only the very first one has no type. */
-class Frames {
-  private started = false;
-  private kept: Buffer = Buffer.alloc(0);
+/** Parses client messages; only the very first one has no type byte. */
+class FrameParser {
+  private isStarted = false;
+  private pending: Buffer = Buffer.alloc(0);
   private skip = 0;
 
   constructor(private readonly onMessage: (type: number) => void) {}
 
   push(bytes: Buffer): void {
-    let rest = this.kept.length === 0 ? bytes : Buffer.concat([this.kept, bytes]);
-    this.kept = Buffer.alloc(0);
+    let remaining = this.pending.length === 0 ? bytes : Buffer.concat([this.pending, bytes]);
+    this.pending = Buffer.alloc(0);
     for (;;) {
-      const skipped = Math.min(this.skip, rest.length);
+      const skipped = Math.min(this.skip, remaining.length);
       this.skip -= skipped;
-      rest = rest.subarray(skipped);
-      if (rest.length < TYPE_AND_LENGTH) break;
-      if (this.started) {
-        this.onMessage(rest[0] ?? 0);
-        this.skip = rest.readUInt32BE(1) + 1;
+      remaining = remaining.subarray(skipped);
+      if (remaining.length < TYPE_AND_LENGTH) break;
+      if (this.isStarted) {
+        this.onMessage(remaining[0] ?? 0);
+        this.skip = remaining.readUInt32BE(1) + 1;
       } else {
-        this.started = true;
-        this.skip = rest.readUInt32BE(0);
+        this.isStarted = true;
+        this.skip = remaining.readUInt32BE(0);
       }
     }
-    this.kept = rest;
+    this.pending = remaining;
   }
 }

@@ -1,4 +1,4 @@
-/** Of an empty list there is nothing to say. */
+/** Returns NaN for an empty list. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   const at = (sorted.length - 1) * share;
@@ -9,7 +9,7 @@ export function quantile(values: readonly number[], share: number): number {
 
 export const median = (values: readonly number[]): number => quantile(values, 0.5);
 
-/** The middle half: what other work on the machine did to single rounds does not widen it. */
+/** Interquartile range, which is robust against other load during single rounds. */
 export interface Spread {
   readonly low: number;
   readonly middle: number;

@@ -2,17 +2,16 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { MessageReader } from './wire';
 
-/** The pretend supplier does this with a request that has come in whole. */
-export type Behaviour = (socket: Socket) => void;
+/** Response of the fake supplier to a completely received request. */
+export type SupplierBehaviour = (socket: Socket) => void;
 
 /**
- * This supplier costs as little as one can. It looks at nothing but where a request ends, and every byte it
- * answers was prepared beforehand. It lives in the process of the callers, so that it knows what they have
- * got.
+ * Supplier with minimal cost: detects only where a request ends, and sends prepared bytes. Runs in the process of the
+ * callers, so that it knows what they received.
  */
 export class Supplier {
-  /** Set by the measurement; requests are answered by the one of that moment. */
-  behaviour: Behaviour = (socket) => void socket.destroy();
+  /** Set by each measurement; applies to the requests of that moment. */
+  behaviour: SupplierBehaviour = (socket) => void socket.destroy();
   private readonly sockets = new Set<Socket>();
 
   private constructor(private readonly server: Server) {
@@ -45,55 +44,55 @@ export class Supplier {
   }
 }
 
-/** Every caller gets the same whole answer. */
-export const answering =
-  (bytes: Buffer): Behaviour =>
+/** Sends the same non-streaming response to every caller. */
+export const respondWith =
+  (bytes: Buffer): SupplierBehaviour =>
   (socket) =>
     void socket.write(bytes);
 
 export interface StreamScript {
-  /** The head of the answer and what precedes the first piece. */
+  /** Head of the response and everything before the first piece. */
   readonly opening: Buffer;
-  /** Holds the mark exactly once. */
+  /** Contains the mark exactly once. */
   readonly piece: Buffer;
   readonly closing: Buffer;
-  /** Pieces in one stream. */
+  /** Pieces per stream. */
   readonly length: number;
-  /** Events in a piece. */
+  /** Events per piece. */
   readonly events: number;
 }
 
 /**
- * Streams in step with their readers: for every piece that reached a caller, the next stream in turn sends one. So
- * what is in between always has work, yet never two pieces of one stream in one read, which would flatter it.
+ * Streams in lockstep with their readers: for every piece a caller received, the next stream sends one. The gateway
+ * always has work, but never reads two pieces of a stream together, which would flatter it.
  */
 export class SteppedStreams {
   pieces = 0;
   private readonly open: { readonly socket: Socket; left: number }[] = [];
-  private turn = 0;
+  private nextStream = 0;
 
   constructor(private readonly script: StreamScript) {}
 
-  readonly behaviour: Behaviour = (socket) => {
+  readonly behaviour: SupplierBehaviour = (socket) => {
     const { opening, piece, length } = this.script;
     this.open.push({ socket, left: length - 1 });
     this.pieces += 1;
     socket.write(Buffer.concat([opening, piece]));
   };
 
-  /** A piece has arrived. */
+  /** Called when a piece has arrived. */
   step(): void {
     if (this.open.length === 0) return;
-    if (this.turn >= this.open.length) this.turn = 0;
-    const stream = this.open[this.turn];
+    if (this.nextStream >= this.open.length) this.nextStream = 0;
+    const stream = this.open[this.nextStream];
     if (stream === undefined) return;
     if (stream.left === 0) {
-      this.open.splice(this.turn, 1);
+      this.open.splice(this.nextStream, 1);
       stream.socket.write(this.script.closing);
       return;
     }
     stream.left -= 1;
-    this.turn += 1;
+    this.nextStream += 1;
     this.pieces += 1;
     stream.socket.write(this.script.piece);
   }

@@ -5,18 +5,18 @@ import { join } from 'node:path';
 import type { EmbeddedPostgres } from '../../src/platform/database/embedded-postgres';
 import { freePort } from '../../test/system/free-port';
 import { Program, projectFolder } from '../../test/system/program';
-import { callerEmail, makeCaller, startDatabase } from './database';
+import { callerEmail, createCaller, startDatabase } from './database';
 import { MeasuredProcess } from './measured-process';
-import { StatementCount } from './statement-count';
+import { StatementCountingProxy } from './statement-count';
 import { Supplier } from './supplier';
 
 const { scripts } = JSON.parse(readFileSync(join(projectFolder, 'package.json'), 'utf8')) as {
   scripts: Record<string, string>;
 };
-/** Node is given these flags and this file to run the artefact. */
+/** Node flags and file that start the built gateway. */
 export const artefact = (scripts.start ?? '').split(/(?<=^|\s)node /)[1]?.split(' ') ?? [];
 
-/** A request goes to a target: the gateway, or one of those it is compared with. */
+/** Target of requests: the gateway or a peer. */
 export interface Target {
   readonly process: MeasuredProcess;
   readonly headers: Readonly<Record<string, string>>;
@@ -26,13 +26,13 @@ export interface Target {
 export class Testbed {
   private readonly processes: MeasuredProcess[] = [];
   private key = '';
-  private tornDown: Promise<void> | undefined;
+  private tearingDown: Promise<void> | undefined;
 
   private constructor(
     readonly folder: string,
     readonly supplier: Supplier,
     readonly database: EmbeddedPostgres,
-    readonly statements: StatementCount,
+    readonly statements: StatementCountingProxy,
   ) {}
 
   static async set(limited = false): Promise<Testbed> {
@@ -40,7 +40,7 @@ export class Testbed {
     chmodSync(folder, 0o711);
     const supplier = await Supplier.start();
     const database = await startDatabase(join(folder, 'database'));
-    const statements = await StatementCount.before(database.url);
+    const statements = await StatementCountingProxy.startFor(database.url);
     const testbed = new Testbed(folder, supplier, database, statements);
     try {
       await testbed.prepare(limited);
@@ -51,22 +51,22 @@ export class Testbed {
     }
   }
 
-  /** Sets up the models and a key that may use them. */
+  /** Creates the models and a key that is allowed to use them. */
   private async prepare(limited: boolean): Promise<void> {
-    await makeCaller(this.database.url);
+    await createCaller(this.database.url);
     const environment = environmentFor(this.folder, this.database, this.database.url);
     const file = join(this.folder, 'gateway.yaml');
     writeFileSync(file, gatewayFile(this.supplier.origin));
-    await command(environment, ['apply', file, '--yes']);
-    const key = await command(environment, [
+    await runCommand(environment, ['apply', file, '--yes']);
+    const key = await runCommand(environment, [
       ...['key', 'create', '--name', 'bench', '--user', callerEmail],
       ...['--budget', '100000/monthly', '--rpm', '1000000'],
-      ...(limited ? everyLimit : []),
+      ...(limited ? allLimits : []),
     ]);
     this.key = key.trim();
   }
 
-  /** Starts a gateway on the shared database: this one, or the one that another folder has built. */
+  /** Starts a gateway on the shared database, from this build or from another folder. */
   async gateway(
     flags: readonly string[] = [],
     settings: Readonly<Record<string, string>> = {},
@@ -74,13 +74,10 @@ export class Testbed {
   ): Promise<Target> {
     const port = await freePort();
     const url = this.statements.through(this.database.url);
-    return this.add(
+    return this.startProcess(
       {
         name: 'gateway',
-        words: [
-          ...flags,
-          ...artefact.map((word) => (word.endsWith('.js') ? join(folder ?? '', word) : word)),
-        ],
+        args: [...flags, ...artefact.map((word) => (word.endsWith('.js') ? join(folder ?? '', word) : word))],
         port,
         readyPath: '/health',
         environment: {
@@ -96,10 +93,10 @@ export class Testbed {
 
   async bareProxy(): Promise<Target> {
     const port = await freePort();
-    return this.add(
+    return this.startProcess(
       {
         name: 'bare proxy',
-        words: [join(__dirname, 'bare-proxy.js')],
+        args: [join(__dirname, 'bare-proxy.js')],
         port,
         readyPath: '/',
         environment: { PORT: String(port), SUPPLIER_ORIGIN: this.supplier.origin },
@@ -108,7 +105,7 @@ export class Testbed {
     );
   }
 
-  async add(
+  async startProcess(
     options: Omit<Parameters<typeof MeasuredProcess.start>[0], 'workFolder' | 'logFile'> & {
       readonly workFolder?: string;
     },
@@ -120,13 +117,16 @@ export class Testbed {
     return { process, headers };
   }
 
-  /** So many requests went through the gateways. */
-  get throughGateways(): number {
-    return this.processes.reduce((sum, { name, answers }) => sum + (name === 'gateway' ? answers : 0), 0);
+  /** Number of requests that went through the gateways. */
+  get gatewayResponseCount(): number {
+    return this.processes.reduce(
+      (sum, { name, responseCount: answers }) => sum + (name === 'gateway' ? answers : 0),
+      0,
+    );
   }
 
-  /** The last log lines of the processes, for failures. */
-  lastWords(): string {
+  /** Last log lines of the processes, for failure reports. */
+  logTails(): string {
     return this.processes.map(({ name, logTail }) => `${name}:\n${logTail}\n`).join('');
   }
 
@@ -135,7 +135,7 @@ export class Testbed {
   }
 
   tearDown(): Promise<void> {
-    return (this.tornDown ??= this.stopEverything());
+    return (this.tearingDown ??= this.stopEverything());
   }
 
   private async stopEverything(): Promise<void> {
@@ -168,14 +168,14 @@ function environmentFor(folder: string, database: EmbeddedPostgres, url: string)
   };
 }
 
-async function command(environment: Record<string, string>, words: readonly string[]): Promise<string> {
-  const { code, output, text } = await Program.node('bundle/cli.js', words, environment).finish();
-  if (code !== 0) throw new Error(`"${words.join(' ')}" ended with ${code}: ${text}`);
+async function runCommand(environment: Record<string, string>, args: readonly string[]): Promise<string> {
+  const { code, output, text } = await Program.node('bundle/cli.js', args, environment).finish();
+  if (code !== 0) throw new Error(`"${args.join(' ')}" ended with ${code}: ${text}`);
   return output;
 }
 
-/** So far away that none is reached. */
-const everyLimit = [
+/** High enough that none is ever reached. */
+const allLimits = [
   ...['--tpm', '1000000000', '--parallel', '10000'],
   ...['--model-budget', 'bench-chat=100000/daily', '--model-budget', 'bench-messages=100000/total'],
 ];

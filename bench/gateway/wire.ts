@@ -1,29 +1,29 @@
 const HEAD_END = Buffer.from('\r\n\r\n');
-/** Ends the last chunk, or the trailers behind it; no answer that is measured has it inside. */
+/** Ends the last chunk or the trailers; no measured response contains it within the body. */
 const BODY_END = HEAD_END;
 
 /**
- * Follows one direction of a keep-alive connection just far enough to know where each message ends. Neither side
- * sends a second message before the first one is answered, so what follows an end is the next message's.
+ * Follows one direction of a keep-alive connection just far enough to detect the end of each message. Neither side
+ * pipelines, so bytes after an end belong to the next message.
  */
 export class MessageReader {
   private head: Buffer | null = null;
-  private missing = 0;
-  private chunked = false;
+  private bytesMissing = 0;
+  private isChunked = false;
   private tail: Buffer = Buffer.alloc(0);
 
   constructor(
     private readonly on: {
       head?(text: string): void;
-      /** Everything behind the head, framing included. */
+      /** Bytes after the head, framing included. */
       body?(bytes: Buffer): void;
       end(): void;
     },
   ) {}
 
   push(bytes: Buffer): void {
-    if (this.missing > 0) return this.counted(bytes);
-    if (this.chunked) return this.untilLastChunk(bytes);
+    if (this.bytesMissing > 0) return this.readCounted(bytes);
+    if (this.isChunked) return this.readChunked(bytes);
     const all = this.head === null ? bytes : Buffer.concat([this.head, bytes]);
     const at = all.indexOf(HEAD_END);
     if (at === -1) {
@@ -33,36 +33,36 @@ export class MessageReader {
     this.head = null;
     const text = all.toString('latin1', 0, at);
     this.on.head?.(text);
-    const rest = all.subarray(at + HEAD_END.length);
-    this.missing = Number(/\r\ncontent-length: *(\d+)/i.exec(text)?.[1] ?? 0);
-    this.chunked = /\r\ntransfer-encoding: *chunked/i.test(text);
-    if (this.missing === 0 && !this.chunked) this.on.end();
-    else if (rest.length > 0) this.push(rest);
+    const bodyStart = all.subarray(at + HEAD_END.length);
+    this.bytesMissing = Number(/\r\ncontent-length: *(\d+)/i.exec(text)?.[1] ?? 0);
+    this.isChunked = /\r\ntransfer-encoding: *chunked/i.test(text);
+    if (this.bytesMissing === 0 && !this.isChunked) this.on.end();
+    else if (bodyStart.length > 0) this.push(bodyStart);
   }
 
-  private counted(bytes: Buffer): void {
-    this.missing -= bytes.length;
+  private readCounted(bytes: Buffer): void {
+    this.bytesMissing -= bytes.length;
     this.on.body?.(bytes);
-    if (this.missing <= 0) {
-      this.missing = 0;
+    if (this.bytesMissing <= 0) {
+      this.bytesMissing = 0;
       this.on.end();
     }
   }
 
-  private untilLastChunk(bytes: Buffer): void {
+  private readChunked(bytes: Buffer): void {
     this.on.body?.(bytes);
     this.tail =
       bytes.length >= BODY_END.length
         ? bytes.subarray(-BODY_END.length)
         : Buffer.concat([this.tail, bytes]).subarray(-BODY_END.length);
     if (!this.tail.equals(BODY_END)) return;
-    this.chunked = false;
+    this.isChunked = false;
     this.tail = Buffer.alloc(0);
     this.on.end();
   }
 }
 
-/** One event as a chunk of its own. */
+/** Formats an event as a chunk. */
 export const chunkOf = (text: string): Buffer =>
   Buffer.from(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
 

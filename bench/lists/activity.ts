@@ -1,9 +1,9 @@
 import type { Database } from '../../src/platform';
 
-/** Two years of entries in even steps: a fifth of organisation 1, few merges, fewer still with a word of their own. */
+/** Fills two years with evenly spaced entries: a fifth of organisation 1, few merges, and even fewer with a note. */
 export async function fillActivity(ownerDatabase: Database, rows: number): Promise<void> {
   await ownerDatabase.query('ALTER TABLE activity DISABLE TRIGGER USER');
-  // Built afterwards, as to add to them row by row takes many times as long.
+  // Indexes are rebuilt afterwards, because updating them per row is many times slower.
   const indexes = await ownerDatabase.query<{ name: string; definition: string }>(
     `SELECT indexname AS name, indexdef AS definition FROM pg_indexes
       WHERE tablename = 'activity' AND indexname <> 'activity_pkey'`,
@@ -29,7 +29,7 @@ export async function fillActivity(ownerDatabase: Database, rows: number): Promi
 
 const audit = '/dashboard/admin/audit';
 
-/** Seen by the platform's administrator and by an organisation's owner. */
+/** Paths as seen by a platform administrator, then by the owner of an organisation. */
 export const activityPaths = [
   audit,
   `${audit}?action=key.created`,

@@ -11,7 +11,7 @@ import { applicationUrl, Database } from '#product/platform';
 import { startEmbeddedPostgres } from '#inside/platform/database/embedded-postgres';
 import { migrate } from '#inside/platform/database/migrate';
 import { drain, hotPath, warmPath } from './engine';
-import { type Measured, StatementCount } from './measured';
+import { type Measurement, StatementCount } from './measurement';
 import { naive } from './naive';
 
 const walletId = 1;
@@ -22,7 +22,7 @@ async function main(): Promise<void> {
   chmodSync(folder, 0o711);
   const server = await startEmbeddedPostgres({ dataFolder: folder });
   await migrate({ url: server.ownerUrl, serviceUrl: server.url, migrations, queue: false });
-  await ownerOnly(server.ownerUrl);
+  await createNaiveTable(server.ownerUrl);
   const statements = new StatementCount();
   const url = applicationUrl(server.url);
   const source = new DataSource({ type: 'postgres', url, poolSize: 16, logging: true, logger: statements });
@@ -52,8 +52,8 @@ async function main(): Promise<void> {
   }
 }
 
-/** The table that the naive way works on. */
-async function ownerOnly(url: string): Promise<void> {
+/** Table that the naive implementation uses. */
+async function createNaiveTable(url: string): Promise<void> {
   const source = await new DataSource({ type: 'postgres', url }).initialize();
   await source.query(`
     CREATE TABLE naive_wallet (id integer PRIMARY KEY, limit_nano bigint, spent bigint, held bigint);
@@ -62,35 +62,35 @@ async function ownerOnly(url: string): Promise<void> {
   await source.destroy();
 }
 
-/** A wallet that never runs dry, and limits in every scope that most requests have. */
+/** Creates a wallet that never runs empty, and limits in every scope that most requests have. */
 async function fund(database: Database): Promise<void> {
-  const much = 1_000_000_000_000_000n;
+  const amount = 1_000_000_000_000_000n;
   const limits = new Limits(database);
   await database.transaction(async (tx) => {
     await new Ledger(database).post(tx, {
       walletId,
-      amount: much,
+      amount: amount,
       against: 'adjustment',
       kind: 'topup',
       ref: 'bench',
     });
     for (const kind of ['key', 'user', 'organisation'] as const) {
-      await limits.set(tx, { kind, id: 1 }, { period: 'monthly', limit: much });
+      await limits.set(tx, { kind, id: 1 }, { period: 'monthly', limit: amount });
     }
   });
 }
 
-function print(rows: readonly Measured[]): void {
+function print(rows: readonly Measurement[]): void {
   for (const { what, value, unit, wanted, held } of rows) {
-    const figure = value.toLocaleString('en', { maximumFractionDigits: value < 10 ? 3 : 0 });
+    const formatted = value.toLocaleString('en', { maximumFractionDigits: value < 10 ? 3 : 0 });
     const verdict = held === undefined ? '' : held ? 'held' : 'FAILED';
     process.stdout.write(
-      `${what.padEnd(62)} ${figure.padStart(10)} ${unit.padEnd(14)} ${(wanted ?? '').padEnd(10)} ${verdict}\n`,
+      `${what.padEnd(62)} ${formatted.padStart(10)} ${unit.padEnd(14)} ${(wanted ?? '').padEnd(10)} ${verdict}\n`,
     );
   }
-  const judged = rows.filter(({ held }) => held !== undefined);
+  const judgedRows = rows.filter(({ held }) => held !== undefined);
   process.stdout.write(
-    `\nbench:money: ${judged.filter(({ held }) => held).length} of ${judged.length} held\n`,
+    `\nbench:money: ${judgedRows.filter(({ held }) => held).length} of ${judgedRows.length} held\n`,
   );
 }
 

@@ -4,7 +4,7 @@ import { type LimitRef, MoneyEngine, PostgresMoneyStore, type SettleOutcome } fr
 import type { MoneyStore } from '../../src/billing/engine/store/money-store';
 import { uuidv7 } from '#product/kernel';
 import { type Database, Notifications } from '#product/platform';
-import type { Measured, StatementCount } from './measured';
+import type { Measurement, StatementCount } from './measurement';
 import { recordOf } from './record';
 
 const refs: readonly LimitRef[] = [
@@ -16,15 +16,15 @@ const refs: readonly LimitRef[] = [
 ];
 const bound = 5_000_000n;
 const cost = 2_000_000n;
-const cycles = 200_000;
-/** Short ones: on a machine with other work, few stretches of a second are undisturbed. */
-const roundCycles = 50_000;
-const rounds = 30;
-/** Requests that end in the same turn of the event loop; one a turn is the dearest there is. */
-const together = 16;
+const CYCLES = 200_000;
+/** Short rounds, because on a busy machine few full seconds are undisturbed. */
+const CYCLES_PER_ROUND = 50_000;
+const ROUNDS = 30;
+/** Requests that end in the same event-loop turn; one per turn is the most expensive case. */
+const REQUESTS_PER_TURN = 16;
 
-/** Hold, settle and journal alone: the batches go to a store that takes everything. */
-export async function hotPath(folder: string): Promise<Measured[]> {
+/** Measures only hold, settle and journal: batches go to a store that accepts everything. */
+export async function hotPath(folder: string): Promise<Measurement[]> {
   const silent = { on: () => Promise.resolve(() => undefined), onGap: () => () => undefined };
   const engine = new MoneyEngine(new UnlimitedStore(), silent, {
     dataFolder: join(folder, 'hot'),
@@ -32,50 +32,55 @@ export async function hotPath(folder: string): Promise<Measured[]> {
     maxPending: 1_000_000,
   });
   await engine.start();
-  await cycle(engine, 20_000, together);
-  const batched = await leastCpuOf(() => cycle(engine, roundCycles, together));
-  const single = await leastCpuOf(() => cycle(engine, roundCycles, 1));
+  await cycle(engine, 20_000, REQUESTS_PER_TURN);
+  const batched = await leastCpuOf(() => cycle(engine, CYCLES_PER_ROUND, REQUESTS_PER_TURN));
+  const single = await leastCpuOf(() => cycle(engine, CYCLES_PER_ROUND, 1));
   await engine.stop();
   return [
-    row(`hold + settle + journal, ${together} a turn of the loop`, batched / roundCycles, 'µs CPU', 5),
-    row('hold + settle + journal, one a turn', single / roundCycles, 'µs CPU', undefined),
+    row(
+      `hold + settle + journal, ${REQUESTS_PER_TURN} a turn of the loop`,
+      batched / CYCLES_PER_ROUND,
+      'µs CPU',
+      5,
+    ),
+    row('hold + settle + journal, one a turn', single / CYCLES_PER_ROUND, 'µs CPU', undefined),
   ];
 }
 
-/** The same against the real database, with everything it entails. */
+/** Measures the same against the real database, with all its work. */
 export async function warmPath(
   database: Database,
   url: string,
   folder: string,
   statements: StatementCount,
-): Promise<Measured[]> {
+): Promise<Measurement[]> {
   const node = await start(database, url, join(folder, 'warm'));
-  await cycle(node.engine, 20_000, together);
-  await settled(node.engine);
+  await cycle(node.engine, 20_000, REQUESTS_PER_TURN);
+  await waitUntilSettled(node.engine);
   const before = statements.count;
   const cpu = await cpuOf(async () => {
-    for (let done = 0; done < cycles; done += 2_000) {
-      await cycle(node.engine, 2_000, together);
-      // A pace at which the database keeps up.
+    for (let completed = 0; completed < CYCLES; completed += 2_000) {
+      await cycle(node.engine, 2_000, REQUESTS_PER_TURN);
+      // Limits the pace to what the database can sustain.
       while (node.engine.pending > 4_000) await delay(2);
     }
-    await settled(node.engine);
+    await waitUntilSettled(node.engine);
   });
-  const perRequest = (statements.count - before) / cycles;
+  const perRequest = (statements.count - before) / CYCLES;
   await node.stop();
   return [
     row('the same with PostgreSQL: statements a request', perRequest, '', 0.05),
-    row('the same with PostgreSQL: everything, batches included', cpu / cycles, 'µs CPU', undefined),
+    row('the same with PostgreSQL: everything, batches included', cpu / CYCLES, 'µs CPU', undefined),
   ];
 }
 
-/** The bench measures how fast a heap of journalled records gets into the database. */
-export async function drain(database: Database, url: string, folder: string): Promise<Measured[]> {
+/** Measures how fast a backlog of journalled records is written to the database. */
+export async function drain(database: Database, url: string, folder: string): Promise<Measurement[]> {
   const node = await start(database, url, join(folder, 'drain'));
-  await cycle(node.engine, 1_000, together);
-  await settled(node.engine);
+  await cycle(node.engine, 1_000, REQUESTS_PER_TURN);
+  await waitUntilSettled(node.engine);
   let rate = 0;
-  // Of three rounds the best, for the same reason.
+  // Best of three rounds, to exclude other load.
   for (let round = 0; round < 3; round += 1) rate = Math.max(rate, await drainOnce(node.engine));
   await node.stop();
   return [{ what: 'drain', value: rate, unit: 'records/s', wanted: '≥ 25,000', held: rate >= 25_000 }];
@@ -83,19 +88,19 @@ export async function drain(database: Database, url: string, folder: string): Pr
 
 async function drainOnce(engine: MoneyEngine): Promise<number> {
   const records = 30_000;
-  const holds = await Promise.all(Array.from({ length: records }, () => held(engine)));
-  const began = performance.now();
+  const holds = await Promise.all(Array.from({ length: records }, () => holdOne(engine)));
+  const startedAt = performance.now();
   for (const hold of holds) void hold.settle(outcome);
-  await settled(engine);
-  return records / ((performance.now() - began) / 1_000);
+  await waitUntilSettled(engine);
+  return records / ((performance.now() - startedAt) / 1_000);
 }
 
 const outcome: SettleOutcome = recordOf(cost);
 
 async function cycle(engine: MoneyEngine, count: number, at: number): Promise<void> {
-  for (let done = 0; done < count; done += at) {
+  for (let completed = 0; completed < count; completed += at) {
     const acknowledged: Promise<void>[] = [];
-    for (let one = 0; one < at; one += 1) {
+    for (let index = 0; index < at; index += 1) {
       const request = { requestId: uuidv7(), amount: bound, refs };
       const hold = engine.escrow.tryHold(request) ?? (await engine.escrow.hold(request));
       acknowledged.push(hold.settle(outcome));
@@ -104,9 +109,9 @@ async function cycle(engine: MoneyEngine, count: number, at: number): Promise<vo
   }
 }
 
-const held = (engine: MoneyEngine) => engine.escrow.hold({ requestId: uuidv7(), amount: bound, refs });
+const holdOne = (engine: MoneyEngine) => engine.escrow.hold({ requestId: uuidv7(), amount: bound, refs });
 
-async function settled(engine: MoneyEngine): Promise<void> {
+async function waitUntilSettled(engine: MoneyEngine): Promise<void> {
   while (engine.pending > 0) await delay(2);
 }
 
@@ -129,11 +134,11 @@ async function start(database: Database, url: string, dataFolder: string) {
   };
 }
 
-/** Of some rounds the best: other work on the machine only ever adds. */
+/** Best of several rounds, because other load on the machine only ever adds time. */
 async function leastCpuOf(work: () => Promise<void>): Promise<number> {
-  let least = Infinity;
-  for (let round = 0; round < rounds; round += 1) least = Math.min(least, await cpuOf(work));
-  return least;
+  let minCpu = Infinity;
+  for (let round = 0; round < ROUNDS; round += 1) minCpu = Math.min(minCpu, await cpuOf(work));
+  return minCpu;
 }
 
 async function cpuOf(work: () => Promise<void>): Promise<number> {
@@ -143,13 +148,12 @@ async function cpuOf(work: () => Promise<void>): Promise<number> {
   return user + system;
 }
 
-function row(what: string, value: number, unit: string, most: number | undefined): Measured {
-  return most === undefined
+function row(what: string, value: number, unit: string, max: number | undefined): Measurement {
+  return max === undefined
     ? { what, value, unit }
-    : { what, value, unit, wanted: `≤ ${most}`, held: value <= most };
+    : { what, value, unit, wanted: `≤ ${max}`, held: value <= max };
 }
 
-/** A store that grants every request and accepts every settlement. */
 class UnlimitedStore implements MoneyStore {
   beat = () => Promise.resolve({ alive: true, now: Date.now(), changed: [] });
   draw: MoneyStore['draw'] = (_lease, _operation, asks) =>

@@ -1,33 +1,33 @@
 import { insertRequestRecords, serialiseRecord } from '#product/audit';
 import { monotonicMs, uuidv7 } from '#product/kernel';
 import type { Database, Tx } from '../../src/platform';
-import type { Measured, StatementCount } from './measured';
+import type { Measurement, StatementCount } from './measurement';
 import { recordOf } from './record';
 
-const requests = 2_000;
-const atOnce = 8;
+const REQUESTS = 2_000;
+const CONCURRENCY = 8;
 
 /**
- * The naive way locks the rows, looks, and adds, in one transaction before the call and another after it. It
- * works on a table of its own with the same columns.
+ * The naive implementation locks the rows, checks and adds in one transaction before the call and another after it.
+ * Uses a separate table with the same columns.
  */
-export async function naive(database: Database, statements: StatementCount): Promise<Measured[]> {
+export async function naive(database: Database, statements: StatementCount): Promise<Measurement[]> {
   const before = { cpu: process.cpuUsage(), statements: statements.count, at: monotonicMs() };
   await Promise.all(
-    Array.from({ length: atOnce }, async () => {
-      for (let done = 0; done < requests / atOnce; done += 1) await oneRequest(database);
+    Array.from({ length: CONCURRENCY }, async () => {
+      for (let completed = 0; completed < REQUESTS / CONCURRENCY; completed += 1) await oneRequest(database);
     }),
   );
   const { user, system } = process.cpuUsage(before.cpu);
   const seconds = (monotonicMs() - before.at) / 1_000;
   return [
-    { what: 'SELECT … FOR UPDATE instead', value: (user + system) / requests, unit: 'µs CPU' },
+    { what: 'SELECT … FOR UPDATE instead', value: (user + system) / REQUESTS, unit: 'µs CPU' },
     {
       what: 'SELECT … FOR UPDATE instead',
-      value: (statements.count - before.statements) / requests,
+      value: (statements.count - before.statements) / REQUESTS,
       unit: 'statements',
     },
-    { what: 'SELECT … FOR UPDATE instead', value: requests / seconds, unit: 'requests/s' },
+    { what: 'SELECT … FOR UPDATE instead', value: REQUESTS / seconds, unit: 'requests/s' },
   ];
 }
 
@@ -41,7 +41,7 @@ async function oneRequest(database: Database): Promise<void> {
   await database.transaction(async (tx) => {
     await lock(tx);
     await tx.query('UPDATE naive_wallet SET held = held - 5000000, spent = spent + 2000000 WHERE id = 1');
-    // Free, so that the books of the other measurements stay as they are.
+    // Costs nothing, so that the books of the other measurements do not change.
     const record = serialiseRecord(uuidv7(), Date.now(), recordOf(0n));
     await insertRequestRecords(tx, [record]);
   });

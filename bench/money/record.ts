@@ -1,7 +1,7 @@
 import { ordinaryOutcome } from '../../proofs/money/record';
 import type { SettleOutcome } from '../../src/billing';
 
-/** A call that counts against everything a call usually counts against. */
+/** A call that counts against all limits a typical call counts against. */
 export const recordOf = (costNano: bigint): SettleOutcome =>
   ordinaryOutcome({
     costNano,

@@ -4,57 +4,57 @@ import { runInNewContext } from 'node:vm';
 import { Logger } from '@nestjs/common';
 import { runProof } from '../../test/system/findings';
 import { usageGroupings } from '#product/audit';
-import { PortalSite, type Visitor } from './portal-site';
+import { PortalSite, type PortalVisitor } from './portal-site';
 
-const usualRows = 10_000_000;
+const DEFAULT_ROWS = 10_000_000;
 const bars = { usage: 300, home: 150, log: 100 } as const;
-const TURNS = 3;
+const ROUND_COUNT = 3;
 const ROWS_IN_FILE = 1_000_000;
 const ROWS_IN_PART = 100_000;
-const MOST_GROWTH_MB = 16;
+const MAX_GROWTH_MB = 16;
 
 /**
- * The bench measures pages of usage, the request log and the first page among many records, as a browser gets
- * them. With an argument: among so many.
+ * Measures usage pages, the request log and the home page among many records, as a browser loads them. Takes the number
+ * of records as an argument.
  */
 async function main(): Promise<void> {
   Logger.overrideLogger(['error']);
-  const site = await PortalSite.open(Number(process.argv[2] ?? usualRows));
+  const site = await PortalSite.open(Number(process.argv[2] ?? DEFAULT_ROWS));
   try {
-    const held: boolean[] = [];
-    // Work that a process does only once, such as to compile its templates, is none of the records' doing.
+    const verdicts: boolean[] = [];
+    // Excludes one-time work of a process, such as compiling templates.
     for (const path of ['/dashboard', '/dashboard/usage', '/dashboard/request-log'])
       for (const visitor of site.visitors) await (await visitor.get(path)).arrayBuffer();
     for (const visitor of site.visitors) {
-      held.push(...(await measured(visitor, 'home', bars.home, homes)));
-      held.push(...(await measured(visitor, 'usage', bars.usage, usages)));
-      held.push(...(await measured(visitor, 'log', bars.log, logs)));
-      held.push(await timed(visitor, 'log: the third page', bars.log, await thirdPageOf(visitor)));
+      verdicts.push(...(await measurePages(visitor, 'home', bars.home, homes)));
+      verdicts.push(...(await measurePages(visitor, 'usage', bars.usage, usages)));
+      verdicts.push(...(await measurePages(visitor, 'log', bars.log, logs)));
+      verdicts.push(await timed(visitor, 'log: the third page', bars.log, await thirdPageOf(visitor)));
     }
     const key = { ...site.largest, name: 'the largest key' };
-    held.push(
-      ...(await measured(key, 'usage', bars.usage, {
+    verdicts.push(
+      ...(await measurePages(key, 'usage', bars.usage, {
         'of a program': '/v1/usage',
         'of a program, by model': '/v1/usage?group_by=model',
       })),
     );
-    held.push(await measureFile(site));
-    process.stdout.write(`\nbench:portal: ${held.filter(Boolean).length} of ${held.length} held\n`);
-    process.exitCode = held.every(Boolean) ? 0 : 1;
+    verdicts.push(await measureFile(site));
+    process.stdout.write(`\nbench:portal: ${verdicts.filter(Boolean).length} of ${verdicts.length} held\n`);
+    process.exitCode = verdicts.every(Boolean) ? 0 : 1;
   } finally {
     await site.close();
   }
 }
 
-type Addresses = Readonly<Record<string, string>>;
+type PagePaths = Readonly<Record<string, string>>;
 
-const homes: Addresses = {
+const homes: PagePaths = {
   '30 days': '/dashboard',
   '7 days': '/dashboard?days=7',
   '90 days': '/dashboard?days=90',
 };
 
-const usages: Addresses = {
+const usages: PagePaths = {
   ...Object.fromEntries(
     usageGroupings.map((group) => [`by ${group}`, `/dashboard/usage?days=30&group_by=${group}`]),
   ),
@@ -66,7 +66,7 @@ const usages: Addresses = {
   'as a file': '/dashboard/usage/export?days=30&group_by=key',
 };
 
-const filters: Addresses = {
+const filters: PagePaths = {
   none: '',
   'a usual model': 'model=usual',
   'a seldom model': 'model=seldom',
@@ -98,34 +98,38 @@ const filters: Addresses = {
   'a model, slow': 'model=other&min_latency=1200',
   'a supplier, failed over, in a region': 'supplier=second&region=us-east&failover=yes',
 };
-const logs: Addresses = Object.fromEntries(
+const logs: PagePaths = Object.fromEntries(
   Object.entries(filters).map(([name, query]) => [name, `/dashboard/request-log?${query}`]),
 );
 
-async function measured(
-  visitor: Visitor,
+async function measurePages(
+  visitor: PortalVisitor,
   what: string,
   mostMs: number,
-  addresses: Addresses,
+  addresses: PagePaths,
 ): Promise<boolean[]> {
-  const held: boolean[] = [];
+  const verdicts: boolean[] = [];
   for (const [name, path] of Object.entries(addresses))
-    held.push(await timed(visitor, `${what}: ${name}`, mostMs, path));
-  return held;
+    verdicts.push(await timed(visitor, `${what}: ${name}`, mostMs, path));
+  return verdicts;
 }
 
-/** The slowest of three, of which the first finds nothing in memory but what the one before it left there. */
-async function timed(visitor: Visitor, what: string, mostMs: number, path: string): Promise<boolean> {
+/** Slowest of three loads; only the first one starts with a cold cache. */
+async function timed(visitor: PortalVisitor, what: string, mostMs: number, path: string): Promise<boolean> {
   let slowest = 0;
-  for (let turn = 0; turn < TURNS; turn += 1) {
-    const began = performance.now();
+  for (let turn = 0; turn < ROUND_COUNT; turn += 1) {
+    const startedAt = performance.now();
     await (await visitor.get(path)).arrayBuffer();
-    slowest = Math.max(slowest, performance.now() - began);
+    slowest = Math.max(slowest, performance.now() - startedAt);
   }
-  return said(slowest <= mostMs, `${visitor.name}, ${what}`, `${slowest.toFixed(1)} ms, at most ${mostMs}`);
+  return printVerdict(
+    slowest <= mostMs,
+    `${visitor.name}, ${what}`,
+    `${slowest.toFixed(1)} ms, at most ${mostMs}`,
+  );
 }
 
-async function thirdPageOf(visitor: Visitor): Promise<string> {
+async function thirdPageOf(visitor: PortalVisitor): Promise<string> {
   let path = '/dashboard/request-log';
   for (let page = 1; page < 3; page += 1) {
     const html = await (await visitor.get(path)).text();
@@ -137,24 +141,24 @@ async function thirdPageOf(visitor: Visitor): Promise<string> {
 }
 
 /**
- * A file of the log is read page by page: what it holds at once must not grow with its rows. Memory counts
- * after each part of the file, once garbage is collected.
+ * A log export is read page by page, so memory must not grow with its rows. Memory is measured after each part, once
+ * garbage is collected.
  */
 async function measureFile({ visitors: [platform] }: PortalSite): Promise<boolean> {
   if (platform === undefined) throw new Error('no visitor');
-  const began = performance.now();
+  const startedAt = performance.now();
   const { body } = await platform.get('/dashboard/request-log/export?days=60');
   const parts: number[] = [];
-  // The line of column names is none of the rows.
+  // The header line does not count as a row.
   let rows = -1;
   for await (const part of body ?? []) {
     for (const byte of part) if (byte === LINE_END) rows += 1;
-    if (rows >= (parts.length + 1) * ROWS_IN_PART) parts.push(collectedMb());
+    if (rows >= (parts.length + 1) * ROWS_IN_PART) parts.push(heapAfterGcMb());
   }
   const growth = Math.max(...parts) - (parts[0] ?? 0);
-  const seconds = ((performance.now() - began) / 1_000).toFixed(0);
-  const figures = `${rows.toLocaleString('en')} rows, ${seconds} s: memory grew by ${growth.toFixed(1)} MB, at most ${MOST_GROWTH_MB}`;
-  return said(growth <= MOST_GROWTH_MB && rows === ROWS_IN_FILE, 'the log as a file', figures);
+  const seconds = ((performance.now() - startedAt) / 1_000).toFixed(0);
+  const figures = `${rows.toLocaleString('en')} rows, ${seconds} s: memory grew by ${growth.toFixed(1)} MB, at most ${MAX_GROWTH_MB}`;
+  return printVerdict(growth <= MAX_GROWTH_MB && rows === ROWS_IN_FILE, 'the log as a file', figures);
 }
 
 const LINE_END = 10;
@@ -162,14 +166,14 @@ const LINE_END = 10;
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-function collectedMb(): number {
+function heapAfterGcMb(): number {
   collect();
   return process.memoryUsage().heapUsed / 1_048_576;
 }
 
-function said(isHeld: boolean, what: string, figures: string): boolean {
-  process.stdout.write(`${isHeld ? 'held  ' : 'FAILED'}  ${what.padEnd(64)} ${figures}\n`);
-  return isHeld;
+function printVerdict(isMet: boolean, what: string, figures: string): boolean {
+  process.stdout.write(`${isMet ? 'held  ' : 'FAILED'}  ${what.padEnd(64)} ${figures}\n`);
+  return isMet;
 }
 
 runProof(main);

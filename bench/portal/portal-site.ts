@@ -14,46 +14,46 @@ import { startEmbeddedPostgres } from '#inside/platform/database/embedded-postgr
 import { migrate } from '#inside/platform/database/migrate';
 import { fill } from '../records/fill';
 
-export interface Visitor {
+export interface PortalVisitor {
   readonly name: string;
-  /** Anything but 200 is an error. */
+  /** Throws unless the status is 200. */
   get(path: string): Promise<Response>;
 }
 
-/** Those whom the records of `fill` belong to, beyond them the two who look at those of others. */
-const PEOPLE = 200;
-const OPERATOR = 1_001;
-const OWNER = 1_002;
-const ORGANISATION = 2;
-const MOST_SECONDS = 600;
+/** Owners of the records of `fill`; the operator and the owner below look at their records. */
+const USER_COUNT = 200;
+const OPERATOR_ID = 1_001;
+const OWNER_ID = 1_002;
+const ORGANISATION_ID = 2;
+const MAX_WAIT_S = 600;
 
-type Undo = () => Promise<unknown> | void;
+type Cleanup = () => Promise<unknown> | void;
 
-/** The service before a database with many records, and people who look at it. */
+/** The service on a database with many records, and users who view it. */
 export class PortalSite {
   private constructor(
-    /** The operator first. */
-    readonly visitors: readonly Visitor[],
-    /** The key that a third of all records belong to. */
-    readonly largest: Visitor,
-    private readonly undo: Undo[],
+    /** The operator comes first. */
+    readonly visitors: readonly PortalVisitor[],
+    /** Visitor with the key that owns a third of all records. */
+    readonly largest: PortalVisitor,
+    private readonly undo: Cleanup[],
   ) {}
 
   static async open(rows: number): Promise<PortalSite> {
     const folder = mkdtempSync(join(tmpdir(), 'switchboard-bench-'));
     chmodSync(folder, 0o711);
-    const undo: Undo[] = [() => rmSync(folder, { recursive: true, force: true })];
+    const cleanups: Cleanup[] = [() => rmSync(folder, { recursive: true, force: true })];
     try {
       const server = await startEmbeddedPostgres({ dataFolder: folder });
-      undo.unshift(() => server.stop());
+      cleanups.unshift(() => server.stop());
       await migrate({ url: server.ownerUrl, serviceUrl: server.url, migrations, queue: false });
       await fillAll(server.ownerUrl, rows);
       const service = await start(server, join(folder, 'service'));
-      undo.unshift(() => service.close());
-      await verified(service.application.get(Database, { strict: false }));
-      return new PortalSite(await visitorsOf(service), await largestKey(service), undo);
+      cleanups.unshift(() => service.close());
+      await waitUntilVerified(service.application.get(Database, { strict: false }));
+      return new PortalSite(await visitorsOf(service), await createLargestKeyVisitor(service), cleanups);
     } catch (error) {
-      for (const step of undo) await step();
+      for (const step of cleanups) await step();
       throw error;
     }
   }
@@ -69,27 +69,27 @@ async function fillAll(ownerUrl: string, rows: number): Promise<void> {
     const database = new Database(source);
     await database.query("ALTER SYSTEM SET max_wal_size = '16GB'");
     await database.query('SELECT pg_reload_conf()');
-    const began = performance.now();
-    await fillPeople(database);
+    const startedAt = performance.now();
+    await createOwners(database);
     await fill(source, database, rows);
     await database.query('CHECKPOINT');
     process.stdout.write(
-      `        ${rows.toLocaleString('en')} records filled in ${((performance.now() - began) / 1_000).toFixed(0)} s\n`,
+      `        ${rows.toLocaleString('en')} records filled in ${((performance.now() - startedAt) / 1_000).toFixed(0)} s\n`,
     );
   } finally {
     await source.destroy();
   }
 }
 
-/** The owners that `fill` names by number. */
-async function fillPeople(database: Database): Promise<void> {
+/** Creates the owners whose numbers `fill` uses. */
+async function createOwners(database: Database): Promise<void> {
   await database.query(`INSERT INTO organisation (id, name, slug)
     SELECT n, 'Organisation ' || n, 'organisation-' || n FROM generate_series(1, 20) AS n`);
   await database.query(
     `INSERT INTO user_account (id, email, display_name, role, status, organisation_id)
      SELECT n, 'person-' || n || '@example.com', 'Person ' || n, 'user', 'active', 1 + n % 20
        FROM generate_series(1, $1::integer) AS n`,
-    [PEOPLE],
+    [USER_COUNT],
   );
   await database.query(`INSERT INTO project (id, organisation_id, name, created_by)
     SELECT n, 1 + n % 20, 'Project ' || n, n FROM generate_series(1, 10) AS n`);
@@ -97,11 +97,11 @@ async function fillPeople(database: Database): Promise<void> {
     `INSERT INTO api_key (id, public_id, secret_hash, name, user_id, organisation_id, project_id, created_by)
      SELECT n, 'bench' || lpad(n::text, 7, '0'), sha256(n::text::bytea), 'Key ' || n, n, 1 + n % 20, 1 + n % 10, 'bench'
        FROM generate_series(1, $1::integer) AS n`,
-    [PEOPLE],
+    [USER_COUNT],
   );
   const viewers = [
-    [OPERATOR, 'platform_owner', null],
-    [OWNER, 'org_owner', ORGANISATION],
+    [OPERATOR_ID, 'platform_owner', null],
+    [OWNER_ID, 'org_owner', ORGANISATION_ID],
   ] as const satisfies [number, UserRole, number | null][];
   for (const [id, role, organisationId] of viewers)
     await database.query(
@@ -118,7 +118,7 @@ function start(
   dataFolder: string,
 ): Promise<RunningService> {
   const settings = loadSettings({
-    // In development, every page reads and compiles all templates anew.
+    // In development, every page reads and compiles its templates again.
     NODE_ENV: 'test',
     PORT: '0',
     METRICS_PORT: '0',
@@ -131,28 +131,31 @@ function start(
   return startService(settings, Logger.create(settings), { schedule: false });
 }
 
-/** A start verifies the money of all records beside its first answers, and seals them. The pages are measured after it. */
-async function verified(database: Database): Promise<void> {
-  for (let second = 0; second < MOST_SECONDS; second += 1) {
+/**
+ * After start, the service verifies and seals the money of all records in the background. Pages are measured after
+ * that.
+ */
+async function waitUntilVerified(database: Database): Promise<void> {
+  for (let second = 0; second < MAX_WAIT_S; second += 1) {
     const [{ sealed } = { sealed: false }] = await database.query<{ sealed: boolean }>(
       'SELECT EXISTS (SELECT FROM money_seal) AS sealed',
     );
     if (sealed) return;
     await delay(1_000);
   }
-  throw new Error(`the money is not verified ${MOST_SECONDS} s after the start`);
+  throw new Error(`the money is not verified ${MAX_WAIT_S} s after the start`);
 }
 
-async function visitorsOf(service: RunningService): Promise<Visitor[]> {
-  const of = (name: string, userId: number) => visitor(service, name, userId);
-  const visitors = [await of('platform', OPERATOR), await of('organisation', OWNER)];
+async function visitorsOf(service: RunningService): Promise<PortalVisitor[]> {
+  const signIn = (name: string, userId: number) => visitor(service, name, userId);
+  const visitors = [await signIn('platform', OPERATOR_ID), await signIn('organisation', OWNER_ID)];
   for (const { name, get, post } of visitors)
     await post('/dashboard/toggle-admin-mode', { admin_mode: 'on' }).then(async () => {
-      // The view of an administrator says whose records it shows.
+      // The administrator view states whose records it shows.
       if (!(await (await get('/dashboard')).text()).includes('admin-strip'))
         throw new Error(`${name} is not in the view of an administrator`);
     });
-  return [...visitors, await of('large account', 1), await of('small account', 50)];
+  return [...visitors, await signIn('large account', 1), await signIn('small account', 50)];
 }
 
 async function visitor({ application, url }: RunningService, name: string, userId: number) {
@@ -161,7 +164,7 @@ async function visitor({ application, url }: RunningService, name: string, userI
   const cookie = `svc_session=${await database.transaction((tx) => sessions.open(tx, userId))}`;
   const send = async (path: string, options: RequestInit): Promise<Response> => {
     const headers = { cookie, accept: 'text/html', ...options.headers };
-    return checked(path, await fetch(url + path, { ...options, headers, redirect: 'manual' }));
+    return requireOk(path, await fetch(url + path, { ...options, headers, redirect: 'manual' }));
   };
   return {
     name,
@@ -179,36 +182,36 @@ async function visitor({ application, url }: RunningService, name: string, userI
   };
 }
 
-/** Its secret is made now, in place of that of the first key of `fill`. */
-async function largestKey({ application, url }: RunningService): Promise<Visitor> {
+/** Issues a key and replaces the secret of `fill`'s first key with its own. */
+async function createLargestKeyVisitor({ application, url }: RunningService): Promise<PortalVisitor> {
   const database = application.get(Database, { strict: false });
   const keys = application.get(KeysService, { strict: false });
   const { text } = await database.transaction(async (tx) => {
     const owner = { userId: 1, organisationId: null, departmentId: null, projectId: null };
-    const issued = await keys.issue(platformScope, tx, {
+    const issuedKey = await keys.issue(platformScope, tx, {
       ...owner,
       kind: 'client',
       name: 'largest',
       createdBy: 'bench',
     });
-    const [made] = await tx.query<{ public_id: string; secret_hash: Buffer }[]>(
+    const [issuedRow] = await tx.query<{ public_id: string; secret_hash: Buffer }[]>(
       'SELECT public_id, secret_hash FROM api_key WHERE id = $1',
-      [issued.id],
+      [issuedKey.id],
     );
-    const give = (id: number, publicId: unknown, hash: unknown) =>
+    const setSecret = (id: number, publicId: unknown, hash: unknown) =>
       tx.query('UPDATE api_key SET public_id = $2, secret_hash = $3 WHERE id = $1', [id, publicId, hash]);
-    await give(issued.id, 'bench0000000', Buffer.alloc(32));
-    await give(1, made?.public_id, made?.secret_hash);
-    return issued;
+    await setSecret(issuedKey.id, 'bench0000000', Buffer.alloc(32));
+    await setSecret(1, issuedRow?.public_id, issuedRow?.secret_hash);
+    return issuedKey;
   });
   return {
     name: 'the largest key',
     get: async (path) =>
-      checked(path, await fetch(url + path, { headers: { authorization: `Bearer ${text}` } })),
+      requireOk(path, await fetch(url + path, { headers: { authorization: `Bearer ${text}` } })),
   };
 }
 
-function checked(path: string, answer: Response): Response {
+function requireOk(path: string, answer: Response): Response {
   if (answer.status !== 200) throw new Error(`${path} answered ${answer.status}`);
   return answer;
 }

@@ -1,11 +1,11 @@
 import type { UserRole } from '../../src/kernel';
 import { inParallel } from '../../test/system/findings';
-import type { Route } from '../../test/system/routes';
-import { createObject, type Places } from './people';
+import type { ServedRoute } from '../../test/system/routes';
+import { createObject, type Tenants } from './tenants';
 import { minimumOf } from './policy';
-import { ask, bodyOf, formFields, isRowId, placeOfId } from './requests';
+import { sendRequest, bodyOf, formFields, isRowId, idSlotOf } from './requests';
 
-/** Privileged fields that an attacker adds to a form without them. */
+/** Privileged fields that an attacker adds to forms that lack them. */
 const extraFields: Readonly<Record<string, string>> = {
   role: '"platform_owner"',
   org_id: '1',
@@ -16,8 +16,8 @@ const extraFields: Readonly<Record<string, string>> = {
   ['__proto__']: '{"role":"platform_owner","billing_exempt":true}',
 };
 
-/** The rows say what people are and may spend. */
-const STANDING = `
+/** Selects the columns that define what users are and how much they can spend. */
+const SELECT_PRIVILEGES = `
   SELECT u.id, u.role, u.organisation_id, u.department_id, u.billing_exempt,
          (SELECT sum(e.amount) FROM ledger_entry e JOIN ledger_account a ON a.id = e.account_id
            WHERE a.kind = 'wallet' AND a.owner_id = u.id)::text AS balance,
@@ -27,52 +27,61 @@ const STANDING = `
 
 export interface MassResult {
   readonly tried: number;
-  readonly wrong: readonly string[];
+  readonly failures: readonly string[];
 }
 
 /**
- * Mass assignment: every change with every smuggled field that its form lacks. Afterwards caller and target are
+ * Sends every change with every privileged field that its form lacks, and verifies that caller and target stay
  * unchanged.
  */
-export async function runMassAssignment(places: Places, routes: readonly Route[]): Promise<MassResult> {
-  const wrong: string[] = [];
-  let tried = 0;
+export async function runMassAssignment(
+  places: Tenants,
+  routes: readonly ServedRoute[],
+): Promise<MassResult> {
+  const failures: string[] = [];
+  let attemptCount = 0;
   const changes = routes.filter(
-    ({ method, path }) => method !== 'GET' && method !== 'HEAD' && isSigned(method, path),
+    ({ method, path }) => method !== 'GET' && method !== 'HEAD' && requiresSession(method, path),
   );
   await inParallel(4, changes, async (route) => {
     const own = formFields(route);
-    // The change's own effect is no fault: it is tried once without anything smuggled.
+    // The change's own effect is not a failure: a control run sends it without extra fields.
     const control = await changedBy(places, route, null);
     for (const field of Object.keys(extraFields)) {
       if (own.includes(field)) continue;
-      const found = await changedBy(places, route, field);
-      tried += 1;
-      if (found.status >= 500 || (found.changed !== 'nothing' && found.changed !== control.changed))
-        wrong.push(
-          `${route.method} ${route.path} with ${field}: ${found.status}, changes ${found.changed}, without ${control.changed}`,
+      const changedColumns = await changedBy(places, route, field);
+      attemptCount += 1;
+      if (
+        changedColumns.status >= 500 ||
+        (changedColumns.changed !== 'nothing' && changedColumns.changed !== control.changed)
+      )
+        failures.push(
+          `${route.method} ${route.path} with ${field}: ${changedColumns.status}, changes ${changedColumns.changed}, without ${control.changed}`,
         );
     }
   });
-  return { tried, wrong };
+  return { tried: attemptCount, failures };
 }
 
-const isSigned = (method: string, path: string): boolean => minimumOf(method, path) !== 'anyone';
+const requiresSession = (method: string, path: string): boolean => minimumOf(method, path) !== 'anyone';
 
-/** These columns of caller and target have another value than before. */
+/** Returns the columns of caller and target that changed. */
 async function changedBy(
-  places: Places,
-  route: Route,
+  places: Tenants,
+  route: ServedRoute,
   field: string | null,
 ): Promise<{ status: number; changed: string }> {
   const minimum = minimumOf(route.method, route.path);
   const role: UserRole = minimum === 'session' || minimum === 'anyone' ? 'user' : minimum;
   const [caller, other] = [await places.person(role), await places.person('user', 'department')];
-  const place = placeOfId(route);
+  const idSlot = idSlotOf(route);
   const target =
-    place === null
+    idSlot === null
       ? null
-      : { place, id: await createObject(places, place.name, other, 'department', isRowId(route, place)) };
+      : {
+          place: idSlot,
+          id: await createObject(places, idSlot.name, other, 'department', isRowId(route, idSlot)),
+        };
   const sent = {
     ...bodyOf(route),
     ...(target?.place.in === 'body' ? { [target.place.name]: target.id } : {}),
@@ -80,11 +89,11 @@ async function changedBy(
   const fields = Object.entries(sent).map(([name, content]) => [name, JSON.stringify(content)]);
   if (field !== null) fields.push([field, extraFields[field] ?? '1']);
   const body = `{${fields.map(([name, content]) => `"${name}":${content}`).join(',')}}`;
-  const people = [caller.userId, other.userId];
-  const before = await places.world.rows(STANDING, [people]);
-  const { status } = await ask(caller.client, route, target, { body });
-  const after = await places.world.rows(STANDING, [people]);
-  const changed = before.flatMap((row, person) =>
+  const userIds = [caller.userId, other.userId];
+  const before = await places.world.rows(SELECT_PRIVILEGES, [userIds]);
+  const { status } = await sendRequest(caller.client, route, target, { body });
+  const after = await places.world.rows(SELECT_PRIVILEGES, [userIds]);
+  const changedNames = before.flatMap((row, person) =>
     Object.entries(row)
       .filter(([name, value]) => {
         const now = (after[person] as Record<string, unknown> | undefined)?.[name];
@@ -92,5 +101,5 @@ async function changedBy(
       })
       .map(([name]) => `${person === 0 ? 'caller' : 'target'}.${name}`),
   );
-  return { status, changed: changed.join(' ') || 'nothing' };
+  return { status, changed: changedNames.join(' ') || 'nothing' };
 }

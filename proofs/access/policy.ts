@@ -1,18 +1,18 @@
 import type { UserRole } from '../../src/kernel';
 
 /**
- * The access policy of the specification. It is written independently of the code on purpose: routes are compared
- * with it. A route without a line follows the longest path above it.
+ * Access policy of the specification, deliberately independent of the code; routes are compared with it. A route
+ * without an entry inherits that of the longest parent path.
  */
 
 export type Minimum = 'anyone' | 'session' | UserRole;
 
-/** An owner stands in one of these relations to the caller. */
+/** Possible relations of an object's owner to the caller. */
 export const relations = ['own', 'department', 'organisation', 'foreign'] as const;
 export type Relation = (typeof relations)[number];
 
-/** By the beginning of the path; with a verb in front for that verb alone. The longest one counts. */
-const minima: Readonly<Record<string, Minimum>> = {
+/** Minimum roles by path prefix, optionally preceded by a method; the longest match wins. */
+const minimumRoles: Readonly<Record<string, Minimum>> = {
   '/': 'anyone',
   '/account': 'session',
   '/account/email': 'anyone',
@@ -26,7 +26,7 @@ const minima: Readonly<Record<string, Minimum>> = {
   '/api/admin/conversations': 'org_admin',
   '/admin': 'platform_admin',
   'POST /invite': 'session',
-  // The extension that the proofs load.
+  // Example extension that the proofs load.
   '/x/cost-centres': 'org_admin',
   '/dashboard': 'session',
   '/dashboard/set-admin-org': 'platform_admin',
@@ -74,25 +74,25 @@ const minima: Readonly<Record<string, Minimum>> = {
   '/dashboard/admin/users/{user_id}/status': 'org_admin',
 };
 
-/** These paths alone: what is below them has its own line. */
-const exact: Readonly<Record<string, Minimum>> = {
+/** Exact paths; paths below have their own entry. */
+const exactPaths: Readonly<Record<string, Minimum>> = {
   'GET /dashboard/admin': 'department_admin',
   'GET /dashboard/admin/models': 'org_admin',
 };
 
 export function minimumOf(method: string, path: string): Minimum {
-  const own = exact[`${method} ${path}`];
+  const own = exactPaths[`${method} ${path}`];
   if (own !== undefined) return own;
   const segments = path.split('/').filter((part) => part !== '');
   for (let length = segments.length; length >= 0; length -= 1) {
-    const above = `/${segments.slice(0, length).join('/')}`;
-    const found = minima[`${method} ${above}`] ?? minima[above];
-    if (found !== undefined) return found;
+    const parentPath = `/${segments.slice(0, length).join('/')}`;
+    const minimum = minimumRoles[`${method} ${parentPath}`] ?? minimumRoles[parentPath];
+    if (minimum !== undefined) return minimum;
   }
   return 'anyone';
 }
 
-/** An id in an address or a form names a thing of this kind, with its owner. */
+/** Kinds of objects that ids in paths and forms identify, with their owner. */
 export const kindsOfIds = {
   user_id: 'user',
   key_id: 'key',
@@ -105,43 +105,43 @@ export const kindsOfIds = {
 export type IdName = keyof typeof kindsOfIds;
 export const idNames = Object.keys(kindsOfIds) as IdName[];
 
-const mine: readonly Relation[] = ['own'];
-const ofDepartment: readonly Relation[] = ['own', 'department'];
-const ofOrganisation: readonly Relation[] = ['own', 'department', 'organisation'];
+const ownOnly: readonly Relation[] = ['own'];
+const withinDepartment: readonly Relation[] = ['own', 'department'];
+const withinOrganisation: readonly Relation[] = ['own', 'department', 'organisation'];
 
-/** A role reaches the things of these relations in the administration. */
+/** Relations that each role can reach in the administration. */
 const reach: Readonly<Record<UserRole, readonly Relation[]>> = {
-  user: mine,
-  department_admin: ofDepartment,
-  org_admin: ofOrganisation,
-  org_owner: ofOrganisation,
+  user: ownOnly,
+  department_admin: withinDepartment,
+  org_admin: withinOrganisation,
+  org_owner: withinOrganisation,
   platform_admin: relations,
   platform_owner: relations,
 };
 
-/** In the administration, people cannot change their own account. */
-export const isOfOneself = (relation: Relation, method: string, path: string): boolean =>
+/** Users cannot change their own account in the administration. */
+export const isOwnAccountChange = (relation: Relation, method: string, path: string): boolean =>
   relation === 'own' && method !== 'GET' && path.startsWith('/dashboard/admin/users/{user_id}');
 
-/** These addresses refuse a foreign id, and one that nothing has, as not permitted. */
-export const refusesStrangers = (path: string): boolean =>
+/** Paths that reject a foreign or absent id as not permitted. */
+export const rejectsForeignIds = (path: string): boolean =>
   ['/dashboard/admin/users/invite', '/dashboard/keys/new'].includes(path);
 
-/** Administrators also make keys for the people whom they reach. */
-const administration = [
+/** Administrators can also create keys for users within their reach. */
+const administrationPaths = [
   '/dashboard/admin',
   '/api/admin',
   '/dashboard/qualitative/settings',
   '/dashboard/keys/new',
 ];
 
-/** The matrix expects that the role reaches another person's object through this route. */
-export function reaches(role: UserRole, relation: Relation, path: string, id: IdName): boolean {
-  // People of every department share the same organisation.
+/** Tells whether the role is expected to reach another user's object through this route. */
+export function isReachable(role: UserRole, relation: Relation, path: string, id: IdName): boolean {
+  // All departments share the organisation.
   if (id === 'org_id') return relation !== 'foreign' || role.startsWith('platform_');
-  const isAdministration = administration.some((beginning) => path.startsWith(beginning));
+  const isAdministration = administrationPaths.some((beginning) => path.startsWith(beginning));
   if (!isAdministration) return relation === 'own';
-  // A department's administrator sees the projects that they made or belong to.
+  // A department administrator sees only own projects and those of which they are a member.
   if (role === 'department_admin' && id === 'project_id') return relation === 'own';
   return reach[role].includes(relation);
 }

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { Answer, Client } from '../operations/http';
-import type { Route } from '../../test/system/routes';
+import type { ReadResponse, Client } from '../operations/http';
+import type { ServedRoute } from '../../test/system/routes';
 import { type IdName, idNames } from './policy';
 
-/** Fields of forms take these. An id is filled with the thing that a cell is about. */
+/** Sample values of form fields; an id is replaced by that of the object under test. */
 const samples: Readonly<Record<string, () => unknown>> = {
   alias: () => `alias-${randomBytes(4).toString('hex')}`,
   amount: () => '5',
@@ -34,8 +34,8 @@ const samples: Readonly<Record<string, () => unknown>> = {
   visible: () => true,
 };
 
-/** Beside what is required: without these a form says nothing. */
-const alsoSent: Readonly<Record<string, readonly string[]>> = {
+/** Fields sent in addition to the required ones, without which a form does nothing. */
+const extraFieldsOf: Readonly<Record<string, readonly string[]>> = {
   '/dashboard/admin/departments/{dept_id}': ['name'],
   '/dashboard/admin/projects/{project_id}': ['name'],
   '/dashboard/admin/organisations/{org_id}': ['name'],
@@ -46,49 +46,48 @@ const alsoSent: Readonly<Record<string, readonly string[]>> = {
   '/dashboard/admin/autorouter/api-key': ['mode'],
 };
 
-/** The fields that a route's form has. */
-export const formFields = ({ body }: Route): readonly string[] => Object.keys(body.fields);
+export const formFields = ({ body }: ServedRoute): readonly string[] => Object.keys(body.fields);
 
-export interface Place {
+export interface IdSlot {
   readonly name: IdName;
   readonly in: 'path' | 'query' | 'body';
 }
 
-/** The ids of owned objects that a route takes. The first one decides whose object the request concerns. */
-export function placeOfId({ path, query, body }: Route): Place | null {
+/** Returns the first owned-object id that a route takes, which decides whose object the request concerns. */
+export function idSlotOf({ path, query, body }: ServedRoute): IdSlot | null {
   for (const name of idNames) if (path.includes(`{${name}}`)) return { name, in: 'path' };
   for (const name of idNames) if (query.required.includes(name)) return { name, in: 'query' };
   for (const name of idNames) if (name in body.fields) return { name, in: 'body' };
   return null;
 }
 
-/** Such an id is the number of a row, as the portal has it, and not the public id of a key. */
-export const isRowId = ({ path }: Route, { name }: Place): boolean =>
+/** Tells whether the id is the row number used by the portal rather than the public id of a key. */
+export const isRowId = ({ path }: ServedRoute, { name }: IdSlot): boolean =>
   name === 'key_id' && !path.startsWith('/v1/');
 
-export function bodyOf({ path, body: { fields, required } }: Route): Record<string, unknown> {
-  const wanted = Object.entries(fields).filter(
-    ([name]) => required.includes(name) || alsoSent[path]?.includes(name),
+export function bodyOf({ path, body: { fields, required } }: ServedRoute): Record<string, unknown> {
+  const includedFields = Object.entries(fields).filter(
+    ([name]) => required.includes(name) || extraFieldsOf[path]?.includes(name),
   );
   return Object.fromEntries(
-    wanted.map(([name, field]) => [
+    includedFields.map(([name, field]) => [
       name,
       samples[name]?.() ?? field.enum?.find((value) => value !== '') ?? '1',
     ]),
   );
 }
 
-/** The request of a cell: other ids in the path are absent ones. */
-export async function ask(
+/** Sends the request of one matrix cell; other ids in the path are absent ones. */
+export async function sendRequest(
   client: Client,
-  route: Route,
-  target: { readonly place: Place; readonly id: string } | null,
+  route: ServedRoute,
+  target: { readonly place: IdSlot; readonly id: string } | null,
   more: { readonly body?: string; readonly query?: string } = {},
-): Promise<Answer> {
-  const filled = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+): Promise<ReadResponse> {
+  const filledPath = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
     target?.place.in === 'path' && target.place.name === name ? target.id : '999999',
   );
-  const path = filled.replaceAll(/\{\W\}/g, '');
+  const path = filledPath.replaceAll(/\{\W\}/g, '');
   const query = target?.place.in === 'query' ? `?${target.place.name}=${target.id}` : (more.query ?? '');
   if (route.method === 'GET' || route.method === 'HEAD') return client.send(route.method, `${path}${query}`);
   const body = {

@@ -1,32 +1,32 @@
 import { HISTORY_DAYS, forecastRunOut, type SpentDay, findUnusualBound } from '#product/alerts';
-import { randomFrom, type Shape, yearOf } from './synthetic-days';
+import { randomFrom, type SpendingShape, simulateYear } from './synthetic-days';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
-/** As rules have it without a setting. */
-const USUAL = { times: 3, floor: 5 };
+/** Defaults of a rule. */
+const RULE_DEFAULTS = { times: 3, floor: 5 };
 
-const before = (days: readonly SpentDay[], place: number): SpentDay[] =>
-  days.slice(Math.max(0, place - HISTORY_DAYS), place);
+const historyBefore = (days: readonly SpentDay[], index: number): SpentDay[] =>
+  days.slice(Math.max(0, index - HISTORY_DAYS), index);
 
-export interface Measured {
-  /** Days a month on which an ordinary day was called unusual. */
+export interface AnomalyMeasurement {
+  /** Days per month on which an ordinary day was reported as unusual. */
   readonly falseAlarms: number;
-  /** The share of days with five times the usual spending that an alert found. */
-  readonly found: number;
-  /** The hour of such a day, in the middle, at which it was found. */
+  /** Share of days with five times the usual spending that an alert detected. */
+  readonly detectedShare: number;
+  /** Median hour of such a day at which it was detected. */
   readonly foundAtHour: number;
 }
 
-/** A year of ordinary days, and each of its days once more with five times the spending, spread over the day. */
-export function measureAnomalies(shape: Shape, seeds: readonly number[]): Measured {
+/** Measures a year of ordinary days, and each of its days again with five times the spending, spread over the day. */
+export function measureAnomalies(shape: SpendingShape, seeds: readonly number[]): AnomalyMeasurement {
   let [alarms, days, tried] = [0, 0, 0];
   const hours: number[] = [];
   for (const seed of seeds) {
-    const year = yearOf(shape, seed);
-    for (let place = HISTORY_DAYS; place < year.length; place += 1) {
-      const { at, spent } = year[place]!;
-      const unusual = findUnusualBound(before(year, place), { at, ...USUAL });
+    const year = simulateYear(shape, seed);
+    for (let index = HISTORY_DAYS; index < year.length; index += 1) {
+      const { at, spent } = year[index]!;
+      const unusual = findUnusualBound(historyBefore(year, index), { at, ...RULE_DEFAULTS });
       days += 1;
       if (unusual !== null && spent > unusual.bound) alarms += 1;
       if (unusual === null || spent === 0) continue;
@@ -38,33 +38,33 @@ export function measureAnomalies(shape: Shape, seeds: readonly number[]): Measur
   hours.sort((one, other) => one - other);
   return {
     falseAlarms: (alarms / days) * 30.4,
-    found: hours.length / tried,
+    detectedShare: hours.length / tried,
     foundAtHour: hours[Math.floor(hours.length / 2)] ?? NaN,
   };
 }
 
-export interface MeasuredForecasts {
-  /** Budgets a month that were said to run out and did not. */
+export interface ForecastMeasurement {
+  /** Budgets per month that were forecast to run out and did not. */
   readonly falseAlarms: number;
-  /** The share of exhausted budgets whose end a forecast told before. */
+  /** Share of exhausted budgets that a forecast announced. */
   readonly foretold: number;
-  /** Days of notice, in the middle. */
+  /** Median days of notice. */
   readonly notice: number;
 }
 
-/** Monthly budgets from half of what the month will cost to twice that, looked at each noon. */
-export function measureForecasts(shape: Shape, seeds: readonly number[]): MeasuredForecasts {
+/** Measures monthly budgets between half and twice the month's cost, checked daily at noon. */
+export function measureForecasts(shape: SpendingShape, seeds: readonly number[]): ForecastMeasurement {
   let [months, wrong, out, told] = [0, 0, 0, 0];
   const notices: number[] = [];
   for (const seed of seeds) {
-    const year = yearOf(shape, seed);
+    const year = simulateYear(shape, seed);
     const random = randomFrom(seed + 1);
     for (let begin = HISTORY_DAYS; begin + 30 <= year.length; begin += 30) {
       const month = year.slice(begin, begin + 30);
       const cost = month.reduce((sum, { spent }) => sum + spent, 0);
       const limit = cost * (0.5 + 1.5 * random());
       const first = firstForecast(year, begin, limit);
-      const end = outOn(month, limit);
+      const end = exhaustionDay(month, limit);
       months += 1;
       if (end === null) {
         if (first !== null) wrong += 1;
@@ -84,25 +84,29 @@ export function measureForecasts(shape: Shape, seeds: readonly number[]): Measur
   };
 }
 
-function outOn(month: readonly SpentDay[], limit: number): number | null {
+function exhaustionDay(month: readonly SpentDay[], limit: number): number | null {
   let sum = 0;
-  const place = month.findIndex(({ spent }) => (sum += spent) >= limit);
-  return place === -1 ? null : place;
+  const index = month.findIndex(({ spent }) => (sum += spent) >= limit);
+  return index === -1 ? null : index;
 }
 
-/** The day of the month on which the budget was first said to run out. */
+/** Returns the first day of the month on which the budget was forecast to run out. */
 function firstForecast(year: readonly SpentDay[], begin: number, limit: number): number | null {
   const until = year[begin]!.at + 30 * DAY_MS;
-  let spent = 0;
+  let spentSoFar = 0;
   for (let day = 0; day < 30; day += 1) {
     const { at, spent: whole } = year[begin + day]!;
     const today = whole / 2;
-    const left = limit - spent - today;
-    if (left <= 0) return null;
-    const isLookedAt = (spent + today) / limit >= 0.25;
-    const history = before(year, begin + day);
-    if (isLookedAt && forecastRunOut(history, { remaining: left, today, now: at + 12 * HOUR_MS, until }) !== null) return day;
-    spent += whole;
+    const remaining = limit - spentSoFar - today;
+    if (remaining <= 0) return null;
+    const isChecked = (spentSoFar + today) / limit >= 0.25;
+    const history = historyBefore(year, begin + day);
+    if (
+      isChecked &&
+      forecastRunOut(history, { remaining: remaining, today, now: at + 12 * HOUR_MS, until }) !== null
+    )
+      return day;
+    spentSoFar += whole;
   }
   return null;
 }

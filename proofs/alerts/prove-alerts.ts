@@ -1,24 +1,27 @@
 import { randomInt } from 'node:crypto';
 import { Findings, runProof } from '../../test/system/findings';
 import { measureAnomalies, measureForecasts } from './measure';
-import { shapes } from './synthetic-days';
+import { SHAPES } from './synthetic-days';
 
-/** Years of made-up spending with new seeds: false alarms are rare, and real ones found, as docs/alerts.md says. */
+/**
+ * Simulates years of spending with new seeds: false alarms are rare and real anomalies detected, as docs/alerts.md
+ * states.
+ */
 
 const ORGANISATIONS = 200;
 const findings = new Findings('prove:alerts');
 
 const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
 
-/** An hour of the day like 14.5 as a time. */
+/** Formats a fractional hour such as 14.5 as a time. */
 const timeOf = (hour: number): string =>
   `${Math.floor(hour)}:${String(Math.floor((hour % 1) * 60)).padStart(2, '0')}`;
 
 function main(): Promise<void> {
-  const first = Number(process.argv[2] ?? randomInt(1_000_000));
-  process.stdout.write(`seeds from ${first} on, ${ORGANISATIONS} years each\n`);
-  const seeds = Array.from({ length: ORGANISATIONS }, (_, place) => first + place);
-  for (const shape of shapes) {
+  const firstSeed = Number(process.argv[2] ?? randomInt(1_000_000));
+  process.stdout.write(`seeds from ${firstSeed} on, ${ORGANISATIONS} years each\n`);
+  const seeds = Array.from({ length: ORGANISATIONS }, (_, index) => firstSeed + index);
+  for (const shape of SHAPES) {
     const days = measureAnomalies(shape, seeds);
     const budgets = measureForecasts(shape, seeds);
     findings.check(
@@ -30,7 +33,7 @@ function main(): Promise<void> {
     findings.check(
       `${shape}: days with five times their usual`,
       'found before 16:00 where they are',
-      `${percent(days.found)} found, at ${timeOf(days.foundAtHour)}`,
+      `${percent(days.detectedShare)} found, at ${timeOf(days.foundAtHour)}`,
       days.foundAtHour < 16,
     );
     findings.check(

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Chance } from '../../test/system/chance';
+import type { SeededRandom } from '../../test/system/seeded-random';
 import type { ProofGateway } from '../../test/system/gateway';
-import type { Rows } from '../../test/system/rows';
+import type { InstallationDatabase } from '../../test/system/installation-database';
 
 const SEAL_DEADLINE_MS = 60_000;
 
-/** Entries as people leave them: of the platform and of organisations, in all alphabets, with and without changes. */
-const INSERT = `
+/** Realistic entries of the platform and of organisations, in all alphabets, with and without changes. */
+const INSERT_ENTRIES = `
   INSERT INTO activity (occurred_at, action, actor_kind, actor_user_id, actor_role, actor_label, organisation_id,
     object_type, object_id, object_label, changes, reason, address, request_id)
   SELECT now() - make_interval(days => $3, secs => $1 - number), 'model.changed', 'user', number, 'org_admin',
@@ -21,26 +21,26 @@ const INSERT = `
          '10.0.0.1', gen_random_uuid()
     FROM generate_series(1, $1) AS number`;
 
-/** So many entries in so many chains; the service seals them, in blocks of many sizes. */
+/** Writes this many entries to this many chains; the service seals them in blocks of varying size. */
 export async function writeHistory(
-  rows: Rows,
+  rows: InstallationDatabase,
   wish: {
     readonly entries: number;
     readonly chains: number;
-    readonly most: number;
+    readonly maxBatch: number;
     readonly daysAgo?: number;
   },
-  chance: Chance,
+  chance: SeededRandom,
 ): Promise<void> {
-  for (let left = wish.entries; left > 0;) {
-    const some = Math.min(left, chance.whole(1, wish.most));
-    await rows.query(INSERT, [some, wish.chains, wish.daysAgo ?? 0]);
-    await sealed(rows);
-    left -= some;
+  for (let remaining = wish.entries; remaining > 0;) {
+    const batchSize = Math.min(remaining, chance.integer(1, wish.maxBatch));
+    await rows.query(INSERT_ENTRIES, [batchSize, wish.chains, wish.daysAgo ?? 0]);
+    await waitUntilSealed(rows);
+    remaining -= batchSize;
   }
 }
 
-async function sealed(rows: Rows): Promise<void> {
+async function waitUntilSealed(rows: InstallationDatabase): Promise<void> {
   for (const deadline = Date.now() + SEAL_DEADLINE_MS; Date.now() < deadline;) {
     if ((await rows.query('SELECT FROM activity_unsealed LIMIT 1')).length === 0) return;
     await delay(20);
@@ -48,12 +48,12 @@ async function sealed(rows: Rows): Promise<void> {
   throw new Error('the service does not seal its log');
 }
 
-/** Runs the product's own export command, for all chains or for one by its number. */
-export async function exportOf({ node, folder }: ProofGateway, number?: number): Promise<string> {
+/** Runs the product's own export command for all chains, or for one by its number. */
+export async function exportChain({ node, folder }: ProofGateway, number?: number): Promise<string> {
   const file = join(folder, `${randomUUID()}.jsonl`);
-  const chosen =
+  const chainOptions =
     number === undefined ? [] : number === 0 ? ['--platform'] : ['--organisation', String(number)];
-  const { code, text } = await node.command('audit:export', file, ...chosen);
+  const { code, text } = await node.command('audit:export', file, ...chainOptions);
   if (code !== 0) throw new Error(`nothing was exported: ${text}`);
   return readFileSync(file, 'utf8');
 }

@@ -1,79 +1,91 @@
 import { type ExportVerification, verifyExport } from '#product/audit';
-import { Chance } from '../../test/system/chance';
-import { Findings, numberGiven, runProof } from '../../test/system/findings';
+import { SeededRandom } from '../../test/system/seeded-random';
+import { Findings, numberOption, runProof } from '../../test/system/findings';
 import { type ProofGateway, startGateway } from '../../test/system/gateway';
-import { attackBeforeTheSeal } from './before-the-seal';
-import { exportOf, writeHistory } from './history';
-import { Original, tampers } from './tamper';
+import { tamperBeforeSealing } from './unsealed-entries';
+import { exportChain, writeHistory } from './history';
+import { ParsedExport, tampers } from './tamper';
 
-const CHUNK = 65_536;
+const CHUNK_BYTES = 65_536;
 
 async function* chunksOf(bytes: Buffer): AsyncGenerator<Buffer> {
-  for (let from = 0; from < bytes.length; from += CHUNK) {
-    yield bytes.subarray(from, from + CHUNK);
+  for (let from = 0; from < bytes.length; from += CHUNK_BYTES) {
+    yield bytes.subarray(from, from + CHUNK_BYTES);
     await Promise.resolve();
   }
 }
 
-const verify = (text: string, everySignature: boolean): Promise<ExportVerification> =>
+const verifyText = (text: string, everySignature: boolean): Promise<ExportVerification> =>
   verifyExport(chunksOf(Buffer.from(text)), { everySignature });
 
 /**
- * Exports of a real chain are changed at random: each change is found where it was made, and nothing is found where
- * nothing was changed. Entries are also changed and removed before they are sealed. `--changes 1000`, `--seed 1`, `--rows 200000` for the speed of the verifier.
+ * Changes exports of a real chain at random: each change is located, and an unchanged export raises no alarm. Entries
+ * are also changed and removed before sealing; options: `--changes 1000`, `--seed 1`, `--rows 200000`.
  */
 async function main(): Promise<void> {
   const findings = new Findings('prove:audit');
   const gateway = await startGateway({ ACTIVITY_RETENTION_MONTHS: '2' });
   try {
-    const chance = new Chance(numberGiven('seed', 1));
-    const originals = await exportsOf(gateway, chance, findings);
-    await changeAll(originals, chance, findings);
-    await measure(gateway, chance, findings);
-    const verified = async () => (await verify(await exportOf(gateway), false)).findings;
-    await attackBeforeTheSeal(gateway, chance, findings, verified);
+    const chance = new SeededRandom(numberOption('seed', 1));
+    const originals = await collectExports(gateway, chance, findings);
+    await proveTampering(originals, chance, findings);
+    await measureSpeed(gateway, chance, findings);
+    const verifyFindings = async () => (await verifyText(await exportChain(gateway), false)).findings;
+    await tamperBeforeSealing(gateway, chance, findings, verifyFindings);
   } finally {
     await gateway.stop();
   }
   findings.end();
 }
 
-/** Exports as the chain grows, of all chains and of each, with blocks that retention emptied: none is suspected. */
-async function exportsOf(gateway: ProofGateway, chance: Chance, findings: Findings): Promise<Original[]> {
+/** Exports of the growing chain, all chains and each one, with blocks that retention emptied; none raises an alarm. */
+async function collectExports(
+  gateway: ProofGateway,
+  chance: SeededRandom,
+  findings: Findings,
+): Promise<ParsedExport[]> {
   const { rows } = gateway;
   const texts: string[] = [];
-  await writeHistory(rows, { entries: 120, chains: 4, most: 30, daysAgo: 150 }, chance);
-  // As the service does once a night.
+  await writeHistory(rows, { entries: 120, chains: 4, maxBatch: 30, daysAgo: 150 }, chance);
+  // Runs the nightly retention of the service.
   await rows.query("SELECT forget_activity_before(date_trunc('month', now() - interval '2 months')::date)");
   for (let round = 0; round < 10; round += 1) {
-    await writeHistory(rows, { entries: 90, chains: 4, most: 40 }, chance);
-    texts.push(await exportOf(gateway));
-    for (const number of [0, 1, 2, 3]) texts.push(await exportOf(gateway, number));
+    await writeHistory(rows, { entries: 90, chains: 4, maxBatch: 40 }, chance);
+    texts.push(await exportChain(gateway));
+    for (const number of [0, 1, 2, 3]) texts.push(await exportChain(gateway, number));
   }
-  let alarms = 0;
-  let empty = 0;
+  let falseAlarms = 0;
+  let emptyBlocks = 0;
   for (const text of texts) {
-    const [quick, thorough] = [await verify(text, false), await verify(text, true)];
-    alarms += quick.count + thorough.count;
-    empty += thorough.emptyBlocks;
+    const [quick, thorough] = [await verifyText(text, false), await verifyText(text, true)];
+    falseAlarms += quick.count + thorough.count;
+    emptyBlocks += thorough.emptyBlocks;
   }
-  findings.over(
+  findings.expectNoneWrong(
     'exports that nobody changed',
     texts.length,
-    alarms,
-    `${texts.length} exports, ${alarms} false alarms`,
+    falseAlarms,
+    `${texts.length} exports, ${falseAlarms} false alarms`,
   );
-  findings.add('blocks that retention emptied are among them', empty > 0, `${empty} heads without entries`);
-  return texts.slice(-15).map((text) => new Original(text));
+  findings.add(
+    'blocks that retention emptied are among them',
+    emptyBlocks > 0,
+    `${emptyBlocks} heads without entries`,
+  );
+  return texts.slice(-15).map((text) => new ParsedExport(text));
 }
 
-async function changeAll(originals: readonly Original[], chance: Chance, findings: Findings): Promise<void> {
-  const changes = numberGiven('changes', 1_000);
-  const tried = tampers.slice(0, changes);
-  for (const { name } of new Set(tampers.filter((one) => !tried.includes(one))))
-    findings.leaveOut(name, `there are only ${changes} changes`);
+async function proveTampering(
+  originals: readonly ParsedExport[],
+  chance: SeededRandom,
+  findings: Findings,
+): Promise<void> {
+  const changeCount = numberOption('changes', 1_000);
+  const usedTampers = tampers.slice(0, changeCount);
+  for (const { name } of new Set(tampers.filter((one) => !usedTampers.includes(one))))
+    findings.addSkipped(name, `there are only ${changeCount} changes`);
   const tally = new Map<string, { made: number; noticed: number; located: number; example: string }>();
-  for (let number = 0; number < changes; number += 1) {
+  for (let number = 0; number < changeCount; number += 1) {
     const tamper = tampers[number % tampers.length];
     if (tamper === undefined) throw new Error('there is no such change');
     const tampered = tamper(chance.pick(originals), chance);
@@ -81,29 +93,33 @@ async function changeAll(originals: readonly Original[], chance: Chance, finding
     const row = tally.get(kind) ?? { made: 0, noticed: 0, located: 0, example: '' };
     tally.set(kind, row);
     row.made += 1;
-    const [quick, thorough] = [await verify(text, false), await verify(text, true)];
+    const [quick, thorough] = [await verifyText(text, false), await verifyText(text, true)];
     if (quick.count > 0) row.noticed += 1;
     if (tampered.isLocated(thorough)) row.located += 1;
     else if (row.example === '')
       row.example = `; ${tamper.name}: ${JSON.stringify(thorough.findings.slice(0, 4))}`;
   }
   for (const [kind, { made, noticed, located, example }] of tally) {
-    const found = `${located} of ${made} located, ${noticed} noticed without looking at every signature${example}`;
-    findings.add(`${kind}s`, located === made && noticed === made, found);
+    const summary = `${located} of ${made} located, ${noticed} noticed without looking at every signature${example}`;
+    findings.add(`${kind}s`, located === made && noticed === made, summary);
   }
 }
 
-async function measure(gateway: ProofGateway, chance: Chance, findings: Findings): Promise<void> {
+async function measureSpeed(gateway: ProofGateway, chance: SeededRandom, findings: Findings): Promise<void> {
   const { rows } = gateway;
-  const entries = numberGiven('rows', 200_000);
-  await writeHistory(rows, { entries, chains: 20, most: 20_000 }, chance);
-  const text = Buffer.from(await exportOf(gateway));
+  const entries = numberOption('rows', 200_000);
+  await writeHistory(rows, { entries, chains: 20, maxBatch: 20_000 }, chance);
+  const text = Buffer.from(await exportChain(gateway));
   const started = performance.now();
-  const found = await verifyExport(chunksOf(text), { everySignature: false });
+  const verification = await verifyExport(chunksOf(text), { everySignature: false });
   const seconds = (performance.now() - started) / 1_000;
-  const rate = Math.round(found.entries / seconds).toLocaleString('en');
-  const told = `${found.entries.toLocaleString('en')} entries in ${found.blocks} blocks, ${rate} rows/s`;
-  findings.add('the verifier reads a large export', found.count === 0 && found.entries >= entries, told);
+  const rate = Math.round(verification.entries / seconds).toLocaleString('en');
+  const speed = `${verification.entries.toLocaleString('en')} entries in ${verification.blocks} blocks, ${rate} rows/s`;
+  findings.add(
+    'the verifier reads a large export',
+    verification.count === 0 && verification.entries >= entries,
+    speed,
+  );
 }
 
 runProof(main);

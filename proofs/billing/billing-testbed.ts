@@ -3,30 +3,30 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ProcessorSimulator } from '../../simulator/processor/processor-simulator';
 import { PostgresServer } from '../../test/system/postgres-server';
 import { ProofNode } from '../../test/system/node';
-import { Rows } from '../../test/system/rows';
+import { InstallationDatabase } from '../../test/system/installation-database';
 
 const JOB_DEADLINE_MS = 60_000;
 
-export interface Payer {
+export interface TestPayer {
   readonly userId: number;
   readonly cookie: string;
 }
 
-/** Nodes, their database that may go away, and the processor. */
+/** Nodes, their interruptible database and the payment processor. */
 export class BillingTestbed {
   private constructor(
     readonly postgres: PostgresServer,
     readonly processor: ProcessorSimulator,
     readonly nodes: readonly ProofNode[],
-    readonly rows: Rows,
+    readonly rows: InstallationDatabase,
   ) {}
 
   static async open(count: number): Promise<BillingTestbed> {
     const [postgres, processor] = await Promise.all([PostgresServer.start(), ProcessorSimulator.start()]);
     const nodes: ProofNode[] = [];
-    for (let place = 0; place < count; place += 1)
-      nodes.push(await startNode(postgres, `node-${place}`, processor.environment));
-    return new BillingTestbed(postgres, processor, nodes, new Rows(postgres.ownerUrl));
+    for (let index = 0; index < count; index += 1)
+      nodes.push(await startNode(postgres, `node-${index}`, processor.environment));
+    return new BillingTestbed(postgres, processor, nodes, new InstallationDatabase(postgres.ownerUrl));
   }
 
   get node(): ProofNode {
@@ -35,12 +35,12 @@ export class BillingTestbed {
     return first;
   }
 
-  async payer(): Promise<Payer> {
+  async createPayer(): Promise<TestPayer> {
     const { id } = await this.rows.addUser();
     return { userId: id, cookie: `svc_session=${await this.rows.openSession(id)}` };
   }
 
-  /** A job of the schedule is due now; one of the nodes takes it, and it succeeds. */
+  /** Makes a scheduled job due now and waits until a node has run it successfully. */
   async runJob(name: string): Promise<void> {
     const [due] = await this.rows.query<{ since: Date }>(
       'UPDATE repeating_job SET due_at = clock_timestamp() WHERE name = $1 RETURNING clock_timestamp() AS since',
@@ -57,12 +57,12 @@ export class BillingTestbed {
     throw new Error(`no node ran ${name}`);
   }
 
-  /** One more node, which takes payments by a simulated processor of its own. */
+  /** Starts another node, with its own simulated payment processor. */
   startSandbox(): Promise<ProofNode> {
     return startNode(this.postgres, 'sandbox', { PROCESSOR: 'sandbox' });
   }
 
-  async post(path: string, { cookie }: Payer, json: object): Promise<Record<string, unknown>> {
+  async post(path: string, { cookie }: TestPayer, json: object): Promise<Record<string, unknown>> {
     const { url } = this.node;
     const response = await fetch(url + path, {
       method: 'POST',
@@ -75,12 +75,12 @@ export class BillingTestbed {
     return JSON.parse(text) as Record<string, unknown>;
   }
 
-  async checkout(payer: Payer, cents: bigint): Promise<string> {
+  async checkout(payer: TestPayer, cents: bigint): Promise<string> {
     const { url } = await this.post('/api/billing/checkout', payer, { amount: Number(cents) / 100 });
     return String(url).split('/').at(-1) ?? '';
   }
 
-  balance({ userId }: Payer): Promise<bigint> {
+  balance({ userId }: TestPayer): Promise<bigint> {
     return this.rows.balance(userId);
   }
 

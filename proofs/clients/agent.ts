@@ -1,29 +1,29 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { clientsFolder } from './clients-folder';
-import type { Outside } from './outside';
+import type { EgressProxy } from './egress-proxy';
 import type { Findings } from '../../test/system/findings';
-import { type Outcome, Program } from '../../test/system/program';
-import type { Product } from './product';
+import { type ProgramOutcome, Program } from '../../test/system/program';
+import type { InstalledProduct } from './product';
 
-/** A client runs here, and finds this in its environment. */
-export interface Place {
+/** Working directory and environment of a client. */
+export interface ClientContext {
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** A client, to its end or to the deadline; nothing of it may outlive the proof. */
+/** Runs a client to its end or the deadline; no process of it survives the proof. */
 export const run = (
-  [file = '', ...words]: readonly string[],
-  { cwd, environment }: Place,
+  [file = '', ...args]: readonly string[],
+  { cwd, environment }: ClientContext,
   deadlineMs: number,
-): Promise<Outcome> =>
-  Program.run(file, words, environment, { folder: cwd, isLeader: true, isKept: true }).finish(deadlineMs);
+): Promise<ProgramOutcome> =>
+  Program.run(file, args, environment, { folder: cwd, isLeader: true, isKept: true }).finish(deadlineMs);
 
-/** An agent is tried with this. */
-export interface Trial {
-  readonly product: Product;
-  readonly outside: Outside;
+/** Context in which an agent is tried. */
+export interface AgentTrial {
+  readonly product: InstalledProduct;
+  readonly outside: EgressProxy;
   readonly findings: Findings;
   readonly folder: string;
 }
@@ -33,22 +33,22 @@ export const WRONG_KEY = 'svc_wrong';
 
 const TURN_DEADLINE_MS = 60_000;
 
-/** A home of its own with nothing in it, and a folder to work in that holds one note. */
+/** Creates an empty home and a working folder with one note. */
 export function makeHome(folder: string, name: string): { home: string; work: string; note: string } {
   const home = join(folder, name);
   const work = join(home, 'work');
-  // Codex warns when its own folder lies below the one for temporary files.
+  // Codex warns if its folder is below the folder for temporary files.
   for (const path of [work, join(home, 'tmp'), join(home, '.codex')]) mkdirSync(path, { recursive: true });
   const note = join(work, 'note.txt');
   writeFileSync(note, `${NOTE}\n`);
   return { home, work, note };
 }
 
-export function placeOf(
+export function clientContextOf(
   { home, work }: { home: string; work: string },
-  outside: Outside,
-  rest: Record<string, string>,
-): Place {
+  outside: EgressProxy,
+  variables: Record<string, string>,
+): ClientContext {
   const { PATH = '' } = process.env;
   const environment = {
     PATH,
@@ -56,32 +56,36 @@ export function placeOf(
     TMPDIR: join(home, 'tmp'),
     SHELL: '/bin/bash',
     ...outside.environment,
-    ...rest,
+    ...variables,
   };
   return { cwd: work, environment };
 }
 
-export type Event = Record<string, unknown>;
+export type AgentEvent = Record<string, unknown>;
 
-export interface Turn extends Outcome {
-  readonly events: readonly Event[];
+export interface AgentTurn extends ProgramOutcome {
+  readonly events: readonly AgentEvent[];
 }
 
-/** One turn of an agent that prints an event a line. */
-export async function takeTurn(script: string, words: readonly string[], place: Place): Promise<Turn> {
+/** Runs one turn of an agent that prints one event per line. */
+export async function takeTurn(
+  script: string,
+  args: readonly string[],
+  place: ClientContext,
+): Promise<AgentTurn> {
   const file = join(clientsFolder, 'node_modules', script);
-  const outcome = await run([process.execPath, file, ...words], place, TURN_DEADLINE_MS);
+  const outcome = await run([process.execPath, file, ...args], place, TURN_DEADLINE_MS);
   if (outcome.late) throw new Error(`no end after ${TURN_DEADLINE_MS} ms:\n${outcome.output}`);
   const lines = outcome.output.split('\n').filter((line) => line.startsWith('{'));
-  return { ...outcome, events: lines.map((line) => JSON.parse(line) as Event) };
+  return { ...outcome, events: lines.map((line) => JSON.parse(line) as AgentEvent) };
 }
 
-/** Both agents are configured to call only the gateway. Their proxy records any other connection. */
-export function checkOutside({ outside, findings }: Trial, client: string): Promise<void> {
+/** Both agents are configured to call only the gateway; their proxy records any other connection. */
+export function checkOutside({ outside, findings }: AgentTrial, client: string): Promise<void> {
   return findings.attempt(`${client} · nothing else was called`, () => {
-    const wanted = [...outside.wanted];
-    outside.wanted.clear();
-    if (wanted.length > 0) return Promise.reject(new Error(`wanted to reach ${wanted.join(', ')}`));
+    const targets = [...outside.targets];
+    outside.targets.clear();
+    if (targets.length > 0) return Promise.reject(new Error(`wanted to reach ${targets.join(', ')}`));
     return Promise.resolve();
   });
 }

@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict';
 import { OVERLOADED_LANE } from './product';
-import { checkOutside, makeHome, NOTE, placeOf, takeTurn, type Trial, type Turn, WRONG_KEY } from './agent';
+import {
+  checkOutside,
+  makeHome,
+  NOTE,
+  clientContextOf,
+  takeTurn,
+  type AgentTrial,
+  type AgentTurn,
+  WRONG_KEY,
+} from './agent';
 
 const client = 'Claude Code';
 const script = '@anthropic-ai/claude-code/cli-wrapper.cjs';
 
-/** A key is sent as `x-api-key`, a token as bearer. */
+/** A key is sent as `x-api-key`, a token as a bearer token. */
 const credentials = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN'] as const;
 const models = ['messages-model', 'chat-model'];
 
@@ -18,25 +27,25 @@ const secondLanes = {
   bedrock: '/v1/messages',
 } as const;
 
-export async function tryClaudeCode(trial: Trial): Promise<void> {
+export async function tryClaudeCode(trial: AgentTrial): Promise<void> {
   for (const model of models) {
     for (const credential of credentials) {
       await trial.findings.attempt(
         `${client} · ${model}, ${credential} · a file read, then a second turn`,
         async () => {
-          const { ask, note } = agent(trial, model, { [credential]: trial.product.key });
-          const first = await ask(`Read it. [[tool=Read({"file_path":"${note}"})]]`, [
+          const { send, note } = agent(trial, model, { [credential]: trial.product.key });
+          const first = await send(`Read it. [[tool=Read({"file_path":"${note}"})]]`, [
             '--allowedTools',
             'Read',
           ]);
           assert.ok(JSON.stringify(first.events).includes('"tool_use_result"'), first.output);
-          const { result, usage, session_id: session } = ended(first);
+          const { result, usage, session_id: session } = resultOf(first);
           assert.match(String(result), new RegExp(`^The tools answered: .*${NOTE}`, 's'));
           assert.ok(usage.input_tokens > 0 && usage.output_tokens > 0, first.output);
 
-          const second = await ask('Say more. [[tokens=6]]', ['--resume', String(session)]);
-          assert.equal(ended(second).session_id, session);
-          assert.equal(String(ended(second).result).split(' ').length, 6, second.output);
+          const second = await send('Say more. [[tokens=6]]', ['--resume', String(session)]);
+          assert.equal(resultOf(second).session_id, session);
+          assert.equal(String(resultOf(second).result).split(' ').length, 6, second.output);
         },
       );
     }
@@ -50,20 +59,20 @@ export async function tryClaudeCode(trial: Trial): Promise<void> {
   await trial.findings.attempt(
     `${client} · a wrong key, an unknown model, a broken stream: each told`,
     async () => {
-      const refused = async (model: string, environment: Record<string, string>): Promise<string> => {
-        const turn = await agent(trial, model, environment).ask('Say a lot. [[tokens=60]]', []);
-        assert.equal(ended(turn).is_error, true, turn.output);
-        return String(ended(turn).result);
+      const expectRefusal = async (model: string, environment: Record<string, string>): Promise<string> => {
+        const turn = await agent(trial, model, environment).send('Say a lot. [[tokens=60]]', []);
+        assert.equal(resultOf(turn).is_error, true, turn.output);
+        return String(resultOf(turn).result);
       };
-      // By default it repeats a refused request for minutes. These answers tell it to stop.
+      // By default, Claude Code retries a refused request for minutes; these responses stop it.
       assert.match(
-        await refused('messages-model', { ANTHROPIC_API_KEY: WRONG_KEY }),
+        await expectRefusal('messages-model', { ANTHROPIC_API_KEY: WRONG_KEY }),
         /401 invalid_api_key - /,
       );
-      const known = { ANTHROPIC_API_KEY: trial.product.key };
-      assert.match(await refused('no-such-model', known), /issue with the selected model/);
-      const impatient = { ...known, CLAUDE_CODE_MAX_RETRIES: '0' };
-      assert.match(await refused('failing-chat-model', impatient), /API Error/);
+      const validKey = { ANTHROPIC_API_KEY: trial.product.key };
+      assert.match(await expectRefusal('no-such-model', validKey), /issue with the selected model/);
+      const withoutRetries = { ...validKey, CLAUDE_CODE_MAX_RETRIES: '0' };
+      assert.match(await expectRefusal('failing-chat-model', withoutRetries), /API Error/);
     },
   );
   await checkOutside(trial, client);
@@ -73,16 +82,16 @@ export async function tryClaudeCode(trial: Trial): Promise<void> {
  * Runs a turn of auto mode, which adds `safeguards` to each request. Claude Code repeats a request without the field if
  * no lane that takes the field is healthy. Bedrock's InvokeModel takes it (docs.litellm.ai/docs/claude_code_auto_mode).
  */
-async function failOver(trial: Trial, style: string, path: string): Promise<string> {
+async function failOver(trial: AgentTrial, style: string, path: string): Promise<string> {
   const { supplier, key } = trial.product;
   const before = (await supplier.requests()).at(-1)?.id ?? 0;
   // Without retries, nothing but the gateway can reach the second lane.
-  const { ask } = agent(trial, `second-${style}-model`, {
+  const { send: ask } = agent(trial, `second-${style}-model`, {
     ANTHROPIC_API_KEY: key,
     CLAUDE_CODE_MAX_RETRIES: '0',
   });
   const turn = await ask('Read it. [[tool=Bash({"command":"cat note.txt"})]]', ['--permission-mode', 'auto']);
-  const { result, is_error: isError } = ended(turn);
+  const { result, is_error: isError } = resultOf(turn);
   assert.equal(isError, false, turn.output);
   assert.match(String(result), new RegExp(`^The tools answered: .*${NOTE}`, 's'));
   const requests = await supplier.requests(before);
@@ -101,19 +110,19 @@ async function failOver(trial: Trial, style: string, path: string): Promise<stri
   return `${overloaded.length} refused with 529, ${answering.length} answered`;
 }
 
-interface Agent {
+interface ClaudeAgent {
   readonly note: string;
-  readonly ask: (prompt: string, words: readonly string[]) => Promise<Turn>;
+  readonly send: (prompt: string, args: readonly string[]) => Promise<AgentTurn>;
 }
 
-/** The set-up of docs/clients.md. */
+/** Configuration from docs/clients.md. */
 function agent(
-  { product, outside, folder }: Trial,
+  { product, outside, folder }: AgentTrial,
   model: string,
   environment: Record<string, string>,
-): Agent {
-  const own = makeHome(folder, `claude-${model}-${Object.keys(environment).join()}`);
-  const place = placeOf(own, outside, {
+): ClaudeAgent {
+  const home = makeHome(folder, `claude-${model}-${Object.keys(environment).join()}`);
+  const clientContext = clientContextOf(home, outside, {
     ...environment,
     ANTHROPIC_BASE_URL: product.url,
     ANTHROPIC_MODEL: model,
@@ -123,20 +132,20 @@ function agent(
   });
   const settings = ['--output-format', 'stream-json', '--verbose'];
   return {
-    note: own.note,
-    ask: (prompt, words) => takeTurn(script, ['-p', prompt, ...settings, ...words], place),
+    note: home.note,
+    send: (prompt, args) => takeTurn(script, ['-p', prompt, ...settings, ...args], clientContext),
   };
 }
 
-interface Ended {
+interface ClaudeResult {
   readonly result: unknown;
   readonly is_error: boolean;
   readonly session_id: unknown;
   readonly usage: { readonly input_tokens: number; readonly output_tokens: number };
 }
 
-function ended({ events, output, complaint }: Turn): Ended {
+function resultOf({ events, output, complaint }: AgentTurn): ClaudeResult {
   const last = events.find(({ type }) => type === 'result');
   assert.ok(last, output + complaint);
-  return last as unknown as Ended;
+  return last as unknown as ClaudeResult;
 }

@@ -3,20 +3,20 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   checkOutside,
-  type Event,
+  type AgentEvent,
   makeHome,
   NOTE,
-  placeOf,
+  clientContextOf,
   takeTurn,
-  type Trial,
-  type Turn,
+  type AgentTrial,
+  type AgentTurn,
   WRONG_KEY,
 } from './agent';
 
 const client = 'Codex';
 const script = '@openai/codex/bin/codex.js';
 
-/** Each model is reached here: the native route passes on, the other one translates where it has to. */
+/** Base URL per model: the native route passes requests through, the other one converts if necessary. */
 const routes = {
   'native-model': '/v1/native',
   'responses-model': '/v1',
@@ -27,7 +27,7 @@ const routes = {
 /** Codex has settings of its own for this model. */
 const KNOWN_MODEL = 'gpt-6.1-sol';
 
-/** The set-up of docs/clients.md; without repetitions, so that a failure is seen at once. */
+/** Configuration from docs/clients.md, without retries, so that a failure shows immediately. */
 const configuration = (baseUrl: string, model: string): string => `model = "${model}"
 model_provider = "switchboard"
 check_for_update_on_startup = false
@@ -48,21 +48,21 @@ request_max_retries = 0
 stream_max_retries = 0
 `;
 
-export async function tryCodex(trial: Trial): Promise<void> {
+export async function tryCodex(trial: AgentTrial): Promise<void> {
   for (const [model, route] of Object.entries(routes)) {
     await trial.findings.attempt(
       `${client} · ${model} at ${route} · a shell command, then a second turn`,
       async () => {
-        const ask = agent(trial, model, route);
-        const first = await ask(['exec'], 'Read the note. [[tool=exec_command({"cmd":"cat note.txt"})]]');
-        const ran = itemsOf(first, 'command_execution').at(-1);
-        assert.equal(ran?.aggregated_output, `${NOTE}\n`, first.output);
+        const runTurn = agent(trial, model, route);
+        const first = await runTurn(['exec'], 'Read the note. [[tool=exec_command({"cmd":"cat note.txt"})]]');
+        const commandItem = itemsOf(first, 'command_execution').at(-1);
+        assert.equal(commandItem?.aggregated_output, `${NOTE}\n`, first.output);
         assert.match(replyIn(first), /^The tools answered: /);
-        const usage = first.events.at(-1)?.usage as Event | undefined;
+        const usage = first.events.at(-1)?.usage as AgentEvent | undefined;
         assert.ok(Number(usage?.input_tokens) > 0 && Number(usage?.output_tokens) > 0, first.output);
 
         const thread = String(first.events[0]?.thread_id);
-        const second = await ask(['exec', 'resume', thread], 'Say more. [[tokens=6]]');
+        const second = await runTurn(['exec', 'resume', thread], 'Say more. [[tokens=6]]');
         assert.equal(second.events[0]?.thread_id, thread);
         assert.equal(replyIn(second).split(' ').length, 6, second.output);
       },
@@ -82,41 +82,46 @@ export async function tryCodex(trial: Trial): Promise<void> {
   await trial.findings.attempt(
     `${client} · a wrong key, an unknown model, a broken stream: each told by its code`,
     async () => {
-      const wrong = await agent(trial, 'chat-model', '/v1', WRONG_KEY)(['exec'], 'x');
-      assert.match(failureOf(wrong), /401.*invalid_api_key - /);
-      const unknown = await agent(trial, 'no-such-model', '/v1')(['exec'], 'x');
-      assert.match(failureOf(unknown), /model_not_found - /);
-      const broken = await agent(
+      const wrongKeyTurn = await agent(trial, 'chat-model', '/v1', WRONG_KEY)(['exec'], 'x');
+      assert.match(failureOf(wrongKeyTurn), /401.*invalid_api_key - /);
+      const unknownModelTurn = await agent(trial, 'no-such-model', '/v1')(['exec'], 'x');
+      assert.match(failureOf(unknownModelTurn), /model_not_found - /);
+      const brokenStreamTurn = await agent(
         trial,
         'failing-messages-model',
         '/v1',
       )(['exec'], 'Say a lot. [[tokens=60]]');
-      assert.match(failureOf(broken), /stream_interrupted - /);
+      assert.match(failureOf(brokenStreamTurn), /stream_interrupted - /);
     },
   );
   await checkOutside(trial, client);
 }
 
-type Ask = (command: readonly string[], prompt: string) => Promise<Turn>;
+type RunCodexTurn = (command: readonly string[], prompt: string) => Promise<AgentTurn>;
 
-function agent({ product, outside, folder }: Trial, model: string, route: string, key = product.key): Ask {
-  const own = makeHome(folder, `codex-${model}`);
-  writeFileSync(join(own.home, '.codex', 'config.toml'), configuration(product.url + route, model));
-  const place = placeOf(own, outside, { SWITCHBOARD_API_KEY: key });
+function agent(
+  { product, outside, folder }: AgentTrial,
+  model: string,
+  route: string,
+  key = product.key,
+): RunCodexTurn {
+  const home = makeHome(folder, `codex-${model}`);
+  writeFileSync(join(home.home, '.codex', 'config.toml'), configuration(product.url + route, model));
+  const clientContext = clientContextOf(home, outside, { SWITCHBOARD_API_KEY: key });
   const settings = ['--json', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox'];
-  return (command, prompt) => takeTurn(script, [...command, ...settings, prompt], place);
+  return (command, prompt) => takeTurn(script, [...command, ...settings, prompt], clientContext);
 }
 
-const itemsOf = ({ events }: Turn, type: string): Event[] =>
+const itemsOf = ({ events }: AgentTurn, type: string): AgentEvent[] =>
   events
     .filter((event) => event.type === 'item.completed')
-    .map((event) => event.item as Event)
+    .map((event) => event.item as AgentEvent)
     .filter((item) => item.type === type);
 
-const replyIn = (turn: Turn): string => String(itemsOf(turn, 'agent_message').at(-1)?.text);
+const replyIn = (turn: AgentTurn): string => String(itemsOf(turn, 'agent_message').at(-1)?.text);
 
-function failureOf({ events, output }: Turn): string {
-  const failed = events.find(({ type }) => type === 'turn.failed');
-  assert.ok(failed, output);
-  return String((failed.error as Event).message);
+function failureOf({ events, output }: AgentTurn): string {
+  const failedEvent = events.find(({ type }) => type === 'turn.failed');
+  assert.ok(failedEvent, output);
+  return String((failedEvent.error as AgentEvent).message);
 }

@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { checkOutside, makeHome, type Place, placeOf, run, type Trial } from './agent';
+import { checkOutside, makeHome, type ClientContext, clientContextOf, run, type AgentTrial } from './agent';
 import { clientsFolder } from './clients-folder';
-import type { Outcome } from '../../test/system/program';
+import type { ProgramOutcome } from '../../test/system/program';
 
 const client = 'docs/clients.md';
-/** The address that the guide has in its examples. */
-const EXAMPLE = 'http://127.0.0.1:3000';
+/** Base URL in the examples of the guide. */
+const EXAMPLE_URL = 'http://127.0.0.1:3000';
 const DEADLINE_MS = 60_000;
 
-/** The trial types and writes what the guide tells people, as it stands there. */
-export async function tryGuide(trial: Trial): Promise<void> {
+/** Runs the commands and programs of the guide exactly as printed. */
+export async function tryGuide(trial: AgentTrial): Promise<void> {
   const page = readFileSync(join(clientsFolder, '..', '..', 'docs', 'clients.md'), 'utf8');
-  assert.ok(page.includes(EXAMPLE));
+  assert.ok(page.includes(EXAMPLE_URL));
   for (const language of ['js', 'sh', 'toml']) assert.ok(blocksOf(page, language).length > 0, language);
-  const sections = page.replaceAll(EXAMPLE, trial.product.url).split(/^## /m).slice(1);
+  const sections = page.replaceAll(EXAMPLE_URL, trial.product.url).split(/^## /m).slice(1);
   for (const section of sections) {
     const title = section.slice(0, section.indexOf('\n'));
     for (const program of blocksOf(section, 'js'))
       await trial.findings.attempt(`${client} · ${title} · the program`, () => runProgram(trial, program));
-    for (const commands of blocksOf(section, 'sh').filter(runsSomething))
+    for (const commands of blocksOf(section, 'sh').filter(runsCommand))
       await trial.findings.attempt(`${client} · ${title} · the commands`, () =>
         runCommands(trial, commands, blocksOf(section, 'toml')[0]),
       );
@@ -31,40 +31,43 @@ export async function tryGuide(trial: Trial): Promise<void> {
 const blocksOf = (section: string, language: string): string[] =>
   [...section.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'gms'))].map(([, text]) => text ?? '');
 
-/** A block that only sets variables is for the service, such as SAFEGUARDS_MODEL, and runs no client. */
-const runsSomething = (commands: string): boolean => /^(?!export |$)/m.test(commands.trim());
+/** A block that only sets variables, such as SAFEGUARDS_MODEL, configures the service and runs no client. */
+const runsCommand = (commands: string): boolean => /^(?!export |$)/m.test(commands.trim());
 
-const exported = ({ product }: Trial): Record<string, string> => ({
+const exportedVariables = ({ product }: AgentTrial): Record<string, string> => ({
   SWITCHBOARD_URL: product.url,
   SWITCHBOARD_API_KEY: product.key,
 });
 
-async function runProgram(trial: Trial, program: string): Promise<void> {
+async function runProgram(trial: AgentTrial, program: string): Promise<void> {
   const scripts = join(clientsFolder, 'sdk');
-  const place: Place = { cwd: scripts, environment: { PATH: process.env.PATH ?? '', ...exported(trial) } };
-  const guard = join(scripts, 'only-loopback.mjs');
-  answered(
+  const clientContext: ClientContext = {
+    cwd: scripts,
+    environment: { PATH: process.env.PATH ?? '', ...exportedVariables(trial) },
+  };
+  const networkGuard = join(scripts, 'only-loopback.mjs');
+  requireAnswer(
     await run(
-      [process.execPath, '--import', guard, '--input-type=module', '-e', program],
-      place,
+      [process.execPath, '--import', networkGuard, '--input-type=module', '-e', program],
+      clientContext,
       DEADLINE_MS,
     ),
   );
 }
 
-async function runCommands(trial: Trial, commands: string, codexSettings?: string): Promise<void> {
-  const own = makeHome(trial.folder, codexSettings === undefined ? 'guide' : 'guide-codex');
+async function runCommands(trial: AgentTrial, commands: string, codexSettings?: string): Promise<void> {
+  const home = makeHome(trial.folder, codexSettings === undefined ? 'guide' : 'guide-codex');
   if (codexSettings !== undefined)
-    writeFileSync(join(own.home, '.codex', 'config.toml'), withoutCalls(codexSettings));
-  const place = placeOf(own, trial.outside, {
-    ...exported(trial),
-    PATH: [commandsIn(own.home), process.env.PATH].join(delimiter),
+    writeFileSync(join(home.home, '.codex', 'config.toml'), withoutExternalCalls(codexSettings));
+  const clientContext = clientContextOf(home, trial.outside, {
+    ...exportedVariables(trial),
+    PATH: [createBinFolder(home.home), process.env.PATH].join(delimiter),
   });
-  answered(await run(['bash', '-e', '-u', '-c', commands], place, DEADLINE_MS));
+  requireAnswer(await run(['bash', '-e', '-u', '-c', commands], clientContext, DEADLINE_MS));
 }
 
-/** The guide says that this must be added so that Codex calls only the gateway. */
-const withoutCalls = (settings: string): string =>
+/** Added, as the guide says, so that Codex calls only the gateway. */
+const withoutExternalCalls = (settings: string): string =>
   [
     'check_for_update_on_startup = false',
     settings,
@@ -72,8 +75,8 @@ const withoutCalls = (settings: string): string =>
     '[features]\nplugins = false\napps = false\n',
   ].join('\n');
 
-/** As a global installation would have put them there. */
-function commandsIn(home: string): string {
+/** Creates a bin folder, as a global installation would. */
+function createBinFolder(home: string): string {
   const folder = join(home, 'bin');
   mkdirSync(folder);
   for (const [name, script] of [
@@ -88,7 +91,7 @@ function commandsIn(home: string): string {
   return folder;
 }
 
-function answered({ code, output, complaint, late }: Outcome): void {
+function requireAnswer({ code, output, complaint, late }: ProgramOutcome): void {
   assert.ok(!late, `no end after ${DEADLINE_MS} ms`);
   assert.equal(code, 0, output + complaint);
   assert.match(output, /\w+ \w+/, `nothing was answered: ${complaint}`);

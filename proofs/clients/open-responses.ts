@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
-import { openResponsesFaults, openResponsesIn, openResponsesItems } from '../../test/support/open-responses';
-import type { Trial } from './agent';
+import {
+  findOpenResponsesFaults,
+  readOpenResponses,
+  openResponsesItems,
+} from '../../test/support/open-responses';
+import type { AgentTrial } from './agent';
 
-/** One model behind a supplier of each API format. */
+/** Models, one per API format of the supplier. */
 const models = ['chat-model', 'responses-model', 'messages-model', 'gemini-model', 'mistral-model'];
 
-/** The HTTP items of the compliance suite of openresponses.org on the five lanes. */
-export async function tryOpenResponses({ product, findings }: Trial): Promise<void> {
+/** Runs the HTTP items of the openresponses.org compliance suite on the five lanes. */
+export async function tryOpenResponses({ product, findings }: AgentTrial): Promise<void> {
   for (const model of models)
     for (const [item, body] of Object.entries(openResponsesItems))
       await findings.attempt(`Open Responses · ${model} · ${item}`, async () => {
@@ -17,6 +21,6 @@ export async function tryOpenResponses({ product, findings }: Trial): Promise<vo
         });
         const text = await answer.text();
         assert.equal(answer.status, 200, text);
-        assert.deepEqual(openResponsesFaults(item, openResponsesIn(item, text)), []);
+        assert.deepEqual(findOpenResponsesFaults(item, readOpenResponses(item, text)), []);
       });
 }

@@ -5,9 +5,9 @@ import { type Simulator, spawnSimulator } from '../../test/support/simulator';
 import { Program } from '../../test/system/program';
 import { clientsFolder } from './clients-folder';
 
-export interface Product {
+export interface InstalledProduct {
   readonly url: string;
-  /** A key that may do everything a client may. */
+  /** Key with all permissions of a client. */
   readonly key: string;
   /** Serves all models of gateway.yaml. */
   readonly supplier: Simulator;
@@ -20,20 +20,20 @@ export const OVERLOADED_LANE = 'overloaded';
 const COMMAND_DEADLINE_MS = 30_000;
 
 /**
- * The product is as a newcomer has it. It is started on an empty folder with its own PostgreSQL, its models
- * and the key made on the command line. Beside it a supplier of our own, whose faults can be arranged.
+ * Starts the product as a new user would: an empty folder, the embedded PostgreSQL, models and a key from the command
+ * line. A supplier with injectable faults runs next to it.
  */
-export async function startProduct(folder: string): Promise<Product> {
-  const started: Program[] = [];
-  const circumstances = { folder, isLeader: true };
+export async function startProduct(folder: string): Promise<InstalledProduct> {
+  const programs: Program[] = [];
+  const programOptions = { folder, isLeader: true };
   let bedrock: BedrockFront | undefined;
   const stopAll = async (): Promise<void> => {
-    for (const program of started.reverse()) await program.stop();
+    for (const program of programs.reverse()) await program.stop();
     await bedrock?.stop();
   };
   try {
-    const supplier = await spawnSimulator(['--lane', `${OVERLOADED_LANE}:local`], circumstances);
-    started.push(supplier.program);
+    const supplier = await spawnSimulator(['--lane', `${OVERLOADED_LANE}:local`], programOptions);
+    programs.push(supplier.program);
     await supplier.addFault({ match: { model: 'sim-failing' }, fault: { kind: 'cut', after: 12 } });
     await supplier.addFault({ match: { lane: OVERLOADED_LANE }, fault: { kind: 'status', status: 529 } });
     bedrock = await BedrockFront.start(supplier.url);
@@ -52,20 +52,20 @@ export async function startProduct(folder: string): Promise<Product> {
       AWS_ID: 'AKIAEXAMPLE',
       AWS_SECRET: 'secret-of-the-proof',
     };
-    const service = Program.node('bundle/main.js', [], environment, circumstances);
-    started.push(service);
+    const service = Program.node('bundle/main.js', [], environment, programOptions);
+    programs.push(service);
     const [, url = ''] = await service.find(/ is ready at (http:\S+)/);
 
-    const command = async (...words: string[]): Promise<string> => {
-      const cli = Program.node('bundle/cli.js', words, environment, circumstances);
+    const command = async (...args: string[]): Promise<string> => {
+      const cli = Program.node('bundle/cli.js', args, environment, programOptions);
       const { code, output, text } = await cli.finish(COMMAND_DEADLINE_MS);
-      if (code !== 0) throw new Error(`"${words.join(' ')}" ended with ${code}:\n${text}`);
+      if (code !== 0) throw new Error(`"${args.join(' ')}" ended with ${code}:\n${text}`);
       return output.trim();
     };
     copyFileSync(join(clientsFolder, 'gateway.yaml'), join(folder, 'gateway.yaml'));
     await command('apply', 'gateway.yaml', '--yes');
     const key = await command('key', 'create', '--name', 'clients', '--rpm', '100000');
-    await served(url, key, 'chat-model');
+    await waitForModel(url, key, 'chat-model');
     return { url, key, supplier, stop: stopAll };
   } catch (error) {
     await stopAll();
@@ -73,8 +73,8 @@ export async function startProduct(folder: string): Promise<Product> {
   }
 }
 
-/** The change of a command reaches a running service within a second. */
-async function served(url: string, key: string, model: string): Promise<void> {
+/** A change by a command reaches a running service within a second. */
+async function waitForModel(url: string, key: string, model: string): Promise<void> {
   for (const signal = AbortSignal.timeout(10_000); ;) {
     const answer = await fetch(`${url}/v1/models/${model}`, {
       headers: { authorization: `Bearer ${key}` },

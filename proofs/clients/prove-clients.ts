@@ -1,19 +1,19 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { run, type Trial } from './agent';
+import { run, type AgentTrial } from './agent';
 import { clientsFolder } from './clients-folder';
 import { tryClaudeCode } from './claude-code';
 import { tryCodex } from './codex';
 import { tryGuide } from './guide';
 import { tryOpenResponses } from './open-responses';
-import { Outside } from './outside';
+import { EgressProxy } from './egress-proxy';
 import { Findings, runProof } from '../../test/system/findings';
 import { installPackages } from '../../test/system/packages';
-import { endWithThisProcess } from '../../test/system/program';
+import { stopProgramsOnInterrupt } from '../../test/system/program';
 import { startProduct } from './product';
 
-/** Real clients hold conversations with tools through the product, which is started as a user starts it. */
+/** Real clients hold conversations with tools through the product, started as a user would start it. */
 
 const sdks = [
   ['openai 7', 'openai.mjs', 'openai'],
@@ -28,14 +28,14 @@ const sdks = [
 
 const SDK_DEADLINE_MS = 120_000;
 
-/** A script prints its findings itself; that it came to its end is one more. */
+/** A script prints its own findings; reaching its end is an additional one. */
 async function trySdk(
-  { product, findings }: Trial,
-  [client, file, ...words]: readonly [string, string, ...string[]],
+  { product, findings }: AgentTrial,
+  [client, file, ...args]: readonly [string, string, ...string[]],
 ): Promise<void> {
   const scripts = join(clientsFolder, 'sdk');
   const { code, output, complaint, late } = await run(
-    [process.execPath, '--import', join(scripts, 'only-loopback.mjs'), join(scripts, file), ...words],
+    [process.execPath, '--import', join(scripts, 'only-loopback.mjs'), join(scripts, file), ...args],
     {
       cwd: scripts,
       environment: {
@@ -52,8 +52,8 @@ async function trySdk(
     const { what, fault } = JSON.parse(line) as { what: string; fault: string | null };
     findings.add(`${client} · ${what}`, fault === null, fault ?? '');
   }
-  const ended = late ? `no end after ${SDK_DEADLINE_MS} ms` : complaint;
-  const fault = code !== 0 ? ended : lines.length === 0 ? 'it checked nothing' : null;
+  const endFault = late ? `no end after ${SDK_DEADLINE_MS} ms` : complaint;
+  const fault = code !== 0 ? endFault : lines.length === 0 ? 'it checked nothing' : null;
   findings.add(`${client} · ran to the end`, fault === null, fault ?? '');
 }
 
@@ -64,27 +64,27 @@ const others = {
   'docs/clients.md': tryGuide,
 };
 
-/** A part of a client's name as the only argument tries that client alone. */
+/** Tries only clients whose name contains the argument. */
 async function main(): Promise<void> {
   const only = process.argv[2] ?? '';
-  endWithThisProcess();
+  stopProgramsOnInterrupt();
   await installPackages('proofs/clients', 'the clients (about 1 GB)');
   const folder = mkdtempSync(join(tmpdir(), 'switchboard-clients-'));
   chmodSync(folder, 0o755);
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-  const outside = await Outside.open();
+  const egressProxy = await EgressProxy.open();
   const findings = new Findings('prove:clients');
   try {
     const product = await startProduct(folder);
     try {
-      const trial: Trial = { product, outside, findings, folder };
+      const trial: AgentTrial = { product, outside: egressProxy, findings, folder };
       for (const sdk of sdks) if (sdk[0].includes(only)) await trySdk(trial, sdk);
       for (const [client, attempt] of Object.entries(others)) if (client.includes(only)) await attempt(trial);
     } finally {
       await product.stop();
     }
   } finally {
-    outside.close();
+    egressProxy.close();
   }
   findings.end();
 }

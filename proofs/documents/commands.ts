@@ -8,15 +8,15 @@ export interface DocumentedCommand {
   readonly text: string;
 }
 
-/** Blocks of other languages hold what is written or read, never what is typed. */
+/** Only shell blocks contain commands; blocks of other languages show files or output. */
 const SHELL = 'sh';
 const COMMENT = /\s+# .*$/;
-/** The product's own command line stands in sentences too; a list of words with `|` is a summary of several commands. */
-const inSentence = /`((?:npm run (?:-s )?cli|bin\/switchboard\.cjs) [^`|]+)`/g;
-/** Matches the beginning of a line that a person types into a shell. */
-const typed = /^(?:npm|npx|node|curl|docker|bin\/\S+) /;
+/** Matches CLI commands in sentences; a pattern with `|` summarises several commands and is excluded. */
+const INLINE_COMMAND = /`((?:npm run (?:-s )?cli|bin\/switchboard\.cjs) [^`|]+)`/g;
+/** Matches the start of a line that users type into a shell. */
+const COMMAND_START = /^(?:npm|npx|node|curl|docker|bin\/\S+) /;
 
-/** The documents of the project; decisions under `docs/adr` tell of their day and are left as they were written. */
+/** Documents of the project without `docs/adr`, whose decisions are historical. */
 export function documentsOf(project: string): string[] {
   const pages = readdirSync(join(project, 'docs')).filter((name) => name.endsWith('.md'));
   return [
@@ -24,7 +24,7 @@ export function documentsOf(project: string): string[] {
     'CONTRIBUTING.md',
     'simulator/README.md',
     'bench/gateway/README.md',
-    // The page of the portal for those who begin.
+    // Getting-started page of the portal.
     'views/content/guide.md',
     ...pages.map((name) => `docs/${name}`),
   ];
@@ -33,12 +33,12 @@ export function documentsOf(project: string): string[] {
 export const commandsOf = (project: string): DocumentedCommand[] =>
   documentsOf(project).flatMap((file) => commandsIn(file, readFileSync(join(project, file), 'utf8')));
 
-/** Commands that stand in a block without the language of a shell, where nothing would find them. */
+/** Commands in a block without a shell language, which the proof would miss. */
 export const misplacedIn = (file: string, text: string): DocumentedCommand[] =>
   blocksIn(text)
     .filter(({ language }) => language === '')
     .flatMap(({ first, lines }) =>
-      lines.flatMap((line, at) => (typed.test(line) ? [{ file, line: first + at, text: line }] : [])),
+      lines.flatMap((line, at) => (COMMAND_START.test(line) ? [{ file, line: first + at, text: line }] : [])),
     );
 
 function commandsIn(file: string, text: string): DocumentedCommand[] {
@@ -47,20 +47,20 @@ function commandsIn(file: string, text: string): DocumentedCommand[] {
   const sentences = text
     .split('\n')
     .flatMap((line, at) =>
-      [...line.matchAll(inSentence)].map(([, command = '']) => ({ file, line: at + 1, text: command })),
+      [...line.matchAll(INLINE_COMMAND)].map(([, command = '']) => ({ file, line: at + 1, text: command })),
     );
   return [...inBlocks, ...sentences];
 }
 
-interface Block {
+interface MarkdownBlock {
   readonly language: string;
-  /** The number of its first line. */
+  /** Number of its first line. */
   readonly first: number;
   readonly lines: readonly string[];
 }
 
-function blocksIn(text: string): Block[] {
-  const blocks: Block[] = [];
+function blocksIn(text: string): MarkdownBlock[] {
+  const blocks: MarkdownBlock[] = [];
   let open: { language: string; first: number; lines: string[] } | null = null;
   for (const [at, line] of text.split('\n').entries()) {
     const [, language] = /^\s*```(\w*)/.exec(line) ?? [];
@@ -74,17 +74,21 @@ function blocksIn(text: string): Block[] {
   return blocks;
 }
 
-/** One command a line, apart from those that go on behind a backslash or within quotes. */
+/** Returns one command per line, joining continuations after a backslash or within quotes. */
 function commandsAmong(file: string, first: number, lines: readonly string[]): DocumentedCommand[] {
   const commands: DocumentedCommand[] = [];
-  let begun: DocumentedCommand | undefined;
+  let openCommand: DocumentedCommand | undefined;
   for (const [at, line] of lines.entries()) {
     const part = line.replace(COMMENT, '').trim();
-    begun = { file, line: begun?.line ?? first + at, text: begun ? `${begun.text}\n${part}` : part };
-    const isOpen = part.endsWith('\\') || begun.text.split("'").length % 2 === 0;
+    openCommand = {
+      file,
+      line: openCommand?.line ?? first + at,
+      text: openCommand ? `${openCommand.text}\n${part}` : part,
+    };
+    const isOpen = part.endsWith('\\') || openCommand.text.split("'").length % 2 === 0;
     if (isOpen && at < lines.length - 1) continue;
-    if (begun.text !== '') commands.push(begun);
-    begun = undefined;
+    if (openCommand.text !== '') commands.push(openCommand);
+    openCommand = undefined;
   }
   return commands;
 }

@@ -1,11 +1,14 @@
-interface NotRun {
-  /** Commands that this begins, or is the whole of. */
+interface SkippedCommands {
+  /** Prefixes or complete commands. */
   readonly commands: RegExp;
   readonly why: string;
 }
 
-/** Documented commands that the proof leaves alone, each with its reason. One that no document has is a fault. */
-export const notRun: readonly NotRun[] = [
+/**
+ * Documented commands that the proof does not run, each with its reason; an entry that matches no document is a
+ * failure.
+ */
+export const skippedCommands: readonly SkippedCommands[] = [
   {
     commands: /^npm run cli -- quarantine (begin|release) /,
     why: 'it closes or opens the installation that all other steps use; test/integration/commands/quarantine.test.ts runs it',

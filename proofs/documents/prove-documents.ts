@@ -1,55 +1,56 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Findings, runProof } from '../../test/system/findings';
-import { endWithThisProcess } from '../../test/system/program';
+import { stopProgramsOnInterrupt } from '../../test/system/program';
 import { commandsOf } from './commands';
-import { notRun } from './not-run';
+import { skippedCommands } from './not-run';
 import { Stage } from './stage';
-import { type Step, steps } from './steps';
+import { type DocumentedStep, steps } from './steps';
 
 const project = join(__dirname, '..', '..', '..');
 
 /**
- * The proof types every command of the documents as it stands there. Its folder is like a fresh checkout,
- * beside a service that `npm start` brought up with its own database.
+ * Types every documented command exactly as written, in a folder like a fresh checkout, next to a service started by
+ * `npm start`.
  */
 async function main(): Promise<void> {
   const findings = new Findings('prove:documents');
-  endWithThisProcess();
-  const places = new Map(commandsOf(project).map(({ text, file, line }) => [text, `${file}:${line}`]));
+  stopProgramsOnInterrupt();
+  const locations = new Map(commandsOf(project).map(({ text, file, line }) => [text, `${file}:${line}`]));
   const stage = new Stage();
   try {
     for (const step of steps) {
-      const what = `${places.get(step.command) ?? 'no document'} ${firstLine(step.command)}`;
-      findings.add(what, ...(await faultsOf(stage, step).then(told, toldOfError)));
+      const title = `${locations.get(step.command) ?? 'no document'} ${firstLine(step.command)}`;
+      findings.add(title, ...(await faultsOf(stage, step).then(outcomeOf, outcomeOfError)));
     }
   } finally {
     await stage.end();
   }
-  const alone = [...places.keys()].filter((text) => notRun.some(({ commands }) => commands.test(text)));
-  const why = 'proofs/documents/not-run.ts has the reason of each';
-  findings.leaveOut(`${alone.length} commands`, why, alone.length);
+  const skipped = [...locations.keys()].filter((text) =>
+    skippedCommands.some(({ commands }) => commands.test(text)),
+  );
+  const reason = 'proofs/documents/not-run.ts has the reason of each';
+  findings.addSkipped(`${skipped.length} commands`, reason, skipped.length);
   findings.end();
 }
 
-/** Lists how the command differs from what its document says. */
-async function faultsOf(stage: Stage, step: Step): Promise<string[]> {
+async function faultsOf(stage: Stage, step: DocumentedStep): Promise<string[]> {
   await step.before?.(stage);
   const pattern = step.says ?? /^/;
-  if (step.stays === true) {
-    await step.keeps?.(stage, await stage.start(step.command, pattern));
+  if (step.isLongRunning === true) {
+    await step.capture?.(stage, await stage.start(step.command, pattern));
     return [];
   }
   const { code, text, output, late } = await stage.run(step.command, step.isInProject);
   const faults: string[] = [];
-  const said = pattern.exec(step.isInProject === true ? text : output);
-  if (said === null) faults.push(`it did not say ${String(pattern)}`);
-  else await step.keeps?.(stage, said);
-  const wanted = step.code ?? 0;
-  // A missing .env file is usual, so no command mentions it.
+  const match = pattern.exec(step.isInProject === true ? text : output);
+  if (match === null) faults.push(`it did not say ${String(pattern)}`);
+  else await step.capture?.(stage, match);
+  const expectedCode = step.code ?? 0;
+  // A missing .env file is normal, so no command mentions it.
   if (text.includes('.env not found')) faults.push('it speaks of .env');
   if (late) faults.push('it did not end');
-  if (code !== wanted) faults.push(`it ended with ${code} instead of ${wanted}`);
+  if (code !== expectedCode) faults.push(`it ended with ${code} instead of ${expectedCode}`);
   if (step.status !== undefined && !output.includes(`\nstatus ${step.status}\n`))
     faults.push(`the status is not ${step.status}`);
   if (step.writes !== undefined) {
@@ -60,8 +61,8 @@ async function faultsOf(stage: Stage, step: Step): Promise<string[]> {
   return faults.length === 0 ? [] : [...faults, text.slice(-1_500)];
 }
 
-const told = (faults: readonly string[]): [boolean, string] => [faults.length === 0, faults.join('; ')];
-const toldOfError = (error: unknown): [boolean, string] => [
+const outcomeOf = (faults: readonly string[]): [boolean, string] => [faults.length === 0, faults.join('; ')];
+const outcomeOfError = (error: unknown): [boolean, string] => [
   false,
   error instanceof Error ? error.message : String(error),
 ];

@@ -12,43 +12,41 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Outcome, Program } from '../../test/system/program';
-import { Rows } from '../../test/system/rows';
+import { type ProgramOutcome, Program } from '../../test/system/program';
+import { InstallationDatabase } from '../../test/system/installation-database';
 
 const project = join(__dirname, '..', '..', '..');
 const DEADLINE_MS = 300_000;
-const MOST_TRIES = 100;
-/** The address and the key that the documents have in their examples. */
+const MAX_ATTEMPTS = 100;
+/** Base URL and key used in the examples of the documents. */
 const EXAMPLE_ADDRESS = 'http://127.0.0.1:3000';
 const EXAMPLE_KEY = 'svc_…';
-/** The portal fills in this placeholder; readers fill in the others. */
+/** Placeholders: the portal fills in the base URL and model, readers the others. */
 const BASE_URL = '{{baseUrl}}';
 const CHAT_MODEL = '{{chatModel}}';
-const REQUEST = 'REQUEST_ID';
+const REQUEST_ID = 'REQUEST_ID';
 
-/**
- * The project is in a folder of its own, as a newcomer has it. Commands write nothing into the source, and
- * the data is new.
- */
+/** A separate project folder, as for a newcomer: commands write nothing into the source, and the data is new. */
 export class Stage {
-  /** Variables of the environment that documented commands read. */
+  /** Environment variables that documented commands read. */
   readonly variables: Record<string, string> = {};
   private readonly folder = realpathSync(mkdtempSync(join(tmpdir(), 'switchboard-documents-')));
-  readonly place = join(this.folder, 'switchboard');
+  readonly checkoutFolder = join(this.folder, 'switchboard');
   private readonly running: Program[] = [];
-  private database: Rows | null = null;
+  private database: InstallationDatabase | null = null;
   private address = '';
   private key = '';
   private requestId = '';
 
   constructor() {
     const home = join(this.folder, 'home');
-    for (const folder of [this.place, home]) mkdirSync(folder);
+    for (const folder of [this.checkoutFolder, home]) mkdirSync(folder);
     for (const name of readdirSync(project))
-      if (!name.startsWith('.') && name !== 'bin') symlinkSync(join(project, name), join(this.place, name));
-    // A program behind a link would look for `.env` where the source is.
-    cpSync(join(project, 'bin'), join(this.place, 'bin'), { recursive: true });
-    // Tells the status of an answer without changing what is typed.
+      if (!name.startsWith('.') && name !== 'bin')
+        symlinkSync(join(project, name), join(this.checkoutFolder, name));
+    // A program behind a symbolic link would look for `.env` in the source folder.
+    cpSync(join(project, 'bin'), join(this.checkoutFolder, 'bin'), { recursive: true });
+    // Reports the response status without changing the typed command.
     writeFileSync(join(home, '.curlrc'), 'silent\nshow-error\nwrite-out = "\\nstatus %{http_code}\\n"\n');
     Object.assign(this.variables, {
       PATH: process.env.PATH ?? '',
@@ -60,52 +58,52 @@ export class Stage {
     });
   }
 
-  /** Starts what does not end by itself, and waits until it says what it should. */
+  /** Starts a long-running command and waits for the expected output. */
   async start(command: string, says: RegExp): Promise<RegExpExecArray> {
-    const program = this.shell(command, this.place);
+    const program = this.shell(command, this.checkoutFolder);
     this.running.push(program);
     return program.find(says);
   }
 
-  /** The service listens here, and this key asks it. */
-  serves(address: string, key: string): void {
+  /** Records the service's address and the key for requests to it. */
+  setService(address: string, key: string): void {
     this.address = address;
     this.key = key;
   }
 
-  asked(requestId: string): void {
+  setRequestId(requestId: string): void {
     this.requestId = requestId;
   }
 
-  /** A record is written a moment after its answer; a reader takes longer to type the next command. */
-  async settled(): Promise<void> {
-    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-      const found = await this.rows.query('SELECT 1 AS there FROM request_record WHERE request_id = $1', [
+  /** Waits for the record, written shortly after the response; a reader takes longer to type the next command. */
+  async waitForRecord(): Promise<void> {
+    for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
+      const records = await this.rows.query('SELECT 1 AS there FROM request_record WHERE request_id = $1', [
         this.requestId,
       ]);
-      if (found.length > 0) return;
+      if (records.length > 0) return;
       await delay(100);
     }
     throw new Error(`there is no record of ${this.requestId}`);
   }
 
-  run(command: string, isInProject = false): Promise<Outcome> {
-    return this.shell(command, isInProject ? project : this.place).finish(DEADLINE_MS);
+  run(command: string, isInProject = false): Promise<ProgramOutcome> {
+    return this.shell(command, isInProject ? project : this.checkoutFolder).finish(DEADLINE_MS);
   }
 
   path(name: string): string {
-    return join(this.place, name);
+    return join(this.checkoutFolder, name);
   }
 
-  /** The database of the service, as its owner sees it. */
-  get rows(): Rows {
-    this.database ??= new Rows(
+  /** Database of the service, accessed as its owner. */
+  get rows(): InstallationDatabase {
+    this.database ??= new InstallationDatabase(
       `postgres://switchboard_owner:${this.ownerPassword}@127.0.0.1:${this.databasePort}/switchboard`,
     );
     return this.database;
   }
 
-  /** The embedded server keeps the passwords of its roles there. */
+  /** The embedded server stores the passwords of its roles in this file. */
   get ownerPassword(): string {
     return (JSON.parse(this.inDatabaseFolder('passwords.json')) as { owner: string }).owner;
   }
@@ -126,15 +124,15 @@ export class Stage {
       .replaceAll(EXAMPLE_KEY, this.key)
       .replaceAll(BASE_URL, this.address)
       .replaceAll(CHAT_MODEL, 'sim-small')
-      .replaceAll(REQUEST, this.requestId);
+      .replaceAll(REQUEST_ID, this.requestId);
     return Program.run('bash', ['-c', text], this.variables, { folder, isLeader: true, isKept: true });
   }
 
   private inDatabaseFolder(name: string): string {
     const folder = this.path(join('.data', 'postgres'));
-    const elsewhere = readdirSync(folder).includes('location')
+    const hasExternalFolder = readdirSync(folder).includes('location')
       ? readFileSync(join(folder, 'location'), 'utf8').trim()
       : folder;
-    return readFileSync(join(elsewhere, name), 'utf8');
+    return readFileSync(join(hasExternalFolder, name), 'utf8');
   }
 }

@@ -2,27 +2,27 @@ import { randomBytes } from 'node:crypto';
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { Stage } from './stage';
 
-/** A documented command, and what is seen when it is typed. */
-export interface Step {
+/** A documented command and its expected outcome. */
+export interface DocumentedStep {
   readonly command: string;
-  /** Makes ready what the document takes for granted. */
+  /** Prepares the state that the document takes for granted. */
   readonly before?: (stage: Stage) => void | Promise<void>;
-  /** It does not end by itself: `says` is what it says once it is ready. */
-  readonly stays?: true;
-  /** Takes down what it said, for later steps. */
-  readonly keeps?: (stage: Stage, said: RegExpExecArray) => void | Promise<void>;
-  /** 0 unless the document says otherwise. */
+  /** Long-running; `says` matches its output once it is ready. */
+  readonly isLongRunning?: true;
+  /** Stores values from its output for later steps. */
+  readonly capture?: (stage: Stage, match: RegExpExecArray) => void | Promise<void>;
+  /** Exit code; defaults to 0. */
   readonly code?: number;
   readonly says?: RegExp;
-  /** A file that it writes, and what is in it. */
+  /** A file that the command writes, and its expected content. */
   readonly writes?: readonly [name: string, content: RegExp];
-  /** The status that the answer of a request has. */
+  /** Expected HTTP status. */
   readonly status?: number;
-  /** Tests are run where they are. */
+  /** Runs in the project folder, because tests do. */
   readonly isInProject?: boolean;
 }
 
-/** Of each list, the part for one model. */
+/** Excerpt of each list for one model. */
 const LITELLM = {
   'claude-opus-5': {
     litellm_provider: 'anthropic',
@@ -40,7 +40,7 @@ const MODELS_DEV = {
 const write = (stage: Stage, name: string, content: object): void =>
   writeFileSync(stage.path(name), JSON.stringify(content));
 
-/** A supplier whose list of models can be asked for, under the names that the documents have. */
+/** A supplier with a model list, under the names used in the documents. */
 const gatewayFile = (supplier: string): object => ({
   version: 1,
   providers: Object.fromEntries(
@@ -59,13 +59,13 @@ const gatewayFile = (supplier: string): object => ({
   },
 });
 
-/** In an order in which each finds what it needs. */
-export const steps: readonly Step[] = [
+/** In dependency order. */
+export const steps: readonly DocumentedStep[] = [
   {
     command: 'node dist/simulator/main.js --port 0 --control-port 0',
     says: /"url":"([^"]+)","controlUrl":"([^"]+)"/,
-    stays: true,
-    keeps: (stage, [, supplier = '', control = '']) => {
+    isLongRunning: true,
+    capture: (stage, [, supplier = '', control = '']) => {
       Object.assign(stage.variables, {
         CONTROL_URL: control,
         SUPPLIER_URL: supplier,
@@ -76,9 +76,9 @@ export const steps: readonly Step[] = [
   {
     command: 'npm start',
     says: /root admin key +(svc_\w+)\s+demo key +(svc_\w+)[^]*(curl (http:\/\/[^\s/]+)[^]*\}')/,
-    stays: true,
-    keeps: async (stage, [, root = '', key = '', printed = '', address = '']) => {
-      stage.serves(address, key);
+    isLongRunning: true,
+    capture: async (stage, [, root = '', key = '', printed = '', address = '']) => {
+      stage.setService(address, key);
       Object.assign(stage.variables, { ROOT_KEY: root, SVC_API_KEY: key });
       const { text } = await stage.run(printed);
       if (!text.includes('status 200')) throw new Error(`the curl that it prints: ${text}`);
@@ -109,11 +109,11 @@ export const steps: readonly Step[] = [
 -d '{"model": "{{chatModel}}", "messages": [{"role": "user", "content": "Hello"}]}'`,
     status: 200,
     says: /^x-request-id: (\S+)/im,
-    keeps: (stage, [, requestId = '']) => stage.asked(requestId),
+    capture: (stage, [, requestId = '']) => stage.setRequestId(requestId),
   },
   {
     command: 'curl {{baseUrl}}/v1/generations/REQUEST_ID -H "Authorization: Bearer $SVC_API_KEY"',
-    before: (stage) => stage.settled(),
+    before: (stage) => stage.waitForRecord(),
     status: 200,
     says: /"cost/,
   },
@@ -150,7 +150,7 @@ export const steps: readonly Step[] = [
   },
   {
     command: 'npm run cli -- apply gateway.yaml',
-    // Without a terminal the command asks nothing and refuses.
+    // Without a terminal, the command does not prompt and refuses.
     code: 1,
     says: /house-model[^]*Nothing was changed/,
   },
@@ -203,13 +203,13 @@ export const steps: readonly Step[] = [
   { command: 'npm run cli processor:check', code: 1, says: /MISSING/ },
   {
     command: 'npm run cli -- audit:export audit-2026-11.jsonl',
-    // A copy that is kept elsewhere is older than the export.
+    // An external copy is older than the export.
     before: (stage) => {
       mkdirSync(stage.path('kept'));
       copyFileSync(stage.path('.data/audit/anchor.jsonl'), stage.path('kept/anchor.jsonl'));
     },
     says: /signed by (\S+)/,
-    keeps: (stage, [, key = '']) => void (stage.variables['PUBLIC_KEY'] = key),
+    capture: (stage, [, key = '']) => void (stage.variables['PUBLIC_KEY'] = key),
     writes: ['audit-2026-11.jsonl', /^\{"export":/],
   },
   {
@@ -234,7 +234,7 @@ export const steps: readonly Step[] = [
       )),
   },
   {
-    // The service runs; a test moves one that was stopped.
+    // The service is running; a test covers moving a stopped one.
     command: 'npm run cli -- database:move postgres://switchboard@db.internal:5432/switchboard',
     code: 1,
   },

@@ -1,12 +1,12 @@
 'use strict';
-// Taps, jobs, commands and directories that fail, each in one way, beside some that work.
+// Taps, jobs, commands and directories that each fail in one way, next to working ones.
 const { appendFileSync } = require('node:fs');
 const { join } = require('node:path');
 const { fail, getter, leaving, nameOf, odd, rejects } = require('./ways-to-fail.cjs');
 
 const after = (ms, message) => new Promise((_, reject) => setTimeout(() => reject(new Error(message)), ms));
 const never = () => new Promise(() => undefined);
-/** It throws where nothing can catch it. */
+/** Throws outside any call that could catch the error. */
 const listening = (signal) => {
   signal.addEventListener('abort', () => {
     throw new Error('a listener broke');
@@ -91,7 +91,7 @@ const directories = {
 const partsOf = (faults, part) =>
   Object.entries(faults).map(([fault, act]) => ({ name: nameOf(fault), ...part(act, fault) }));
 
-/** What it has taken is a line each in a file. */
+/** Writes one line per received record to a file. */
 const keeper = (folder, name) => (records) =>
   appendFileSync(join(folder, name), records.map(({ request_id }) => `${request_id}\n`).join(''));
 

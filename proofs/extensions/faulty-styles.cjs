@@ -1,5 +1,5 @@
 'use strict';
-// Styles of suppliers that speak the chat dialect as it is, but for one method, which fails in one way.
+// Supplier styles based on the chat dialect, each with one method that fails in one way.
 const { fail, getter, nameOf, odd, rejects } = require('./ways-to-fail.cjs');
 
 const any = { ...fail, ...rejects, 'answers nothing': () => undefined, 'answers a number': () => 42 };
@@ -58,7 +58,7 @@ const faults = {
 
 const isStreamed = (method) => ['unframer', 'push', 'end'].includes(method);
 
-/** Bytes pass as they are; `push` and `end` are its methods. */
+/** Passes bytes through unchanged, with the given `push` and `end` methods. */
 const unframing = ({ unframer, push, end }) => ({
   unframer: unframer ?? (() => ({ push: push ?? ((bytes) => bytes), end: end ?? (() => undefined) })),
 });

@@ -1,5 +1,5 @@
 'use strict';
-// Parts that fail for requests whose tags say how, each in one way: `<part>.<fault>`.
+// Parts that fail for requests whose tags name the fault, each in one way: `<part>.<fault>`.
 
 const { fail, getter, leaving, odd, rejects } = require('./ways-to-fail.cjs');
 
@@ -27,7 +27,7 @@ const fee = {
   'answers what throws when it is read': () => getter('share'),
 };
 
-/** The paths of pages are all that tells one visit from another. */
+/** Visits are distinguished only by the path of the page. */
 const visit = {
   '/dashboard/activity': fail.throws,
   '/dashboard/models': fail['throws null'],
@@ -122,7 +122,7 @@ const gatesOf = (onError) => {
   const gate = (stage) => ({ name: `${stage}-${onError}`, timeoutMs: 150, onError });
   const plain = ['request', 'candidates', 'settled'].map((stage) => ({
     ...gate(stage),
-    // What a gate answers with may be nothing.
+    // A gate is allowed to return nothing.
     [stage]: (given) => {
       const found = faultOf(gate(stage).name, given.tags);
       return found === undefined ? { verdict: 'abstain' } : found();

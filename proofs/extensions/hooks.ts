@@ -1,13 +1,13 @@
 import type { Findings } from '../../test/system/findings';
-import { FAULTY, type Came, type Testbed, offeredBy } from './testbed';
-import { type Trial, tryAll } from './trials';
+import { FAULTY, type RequestOutcome, type ExtensionTestbed, exportsOf } from './testbed';
+import { type FaultTrial, runTrials } from './trials';
 
 type Hook = 'policy' | 'fee' | 'visit' | 'request' | 'candidates' | 'settled' | 'answer';
-type Faults = Readonly<Record<Hook, Readonly<Record<string, unknown>>>>;
+type HookFaults = Readonly<Record<Hook, Readonly<Record<string, unknown>>>>;
 
-const { faults } = offeredBy(FAULTY) as { readonly faults: Faults };
+const { faults } = exportsOf(FAULTY) as { readonly faults: HookFaults };
 
-const closed = (hook: 'policy' | 'fee'): Trial[] =>
+const failClosedTrials = (hook: 'policy' | 'fee'): FaultTrial[] =>
   Object.keys(faults[hook]).map((fault) => ({
     what: fault,
     culprit: `faulty/${hook}`,
@@ -16,20 +16,20 @@ const closed = (hook: 'policy' | 'fee'): Trial[] =>
     ask: (testbed) => testbed.chat([`${hook}.${fault}`]),
   }));
 
-/** What cannot be judged, or has no price, does not go on. */
-export async function proveRequests(findings: Findings, testbed: Testbed): Promise<void> {
-  await tryAll(findings, testbed, 'policies of models', closed('policy'));
-  await tryAll(findings, testbed, 'fees', closed('fee'));
+/** A request without a decision or a price is rejected. */
+export async function proveRequests(findings: Findings, testbed: ExtensionTestbed): Promise<void> {
+  await runTrials(findings, testbed, 'policies of models', failClosedTrials('policy'));
+  await runTrials(findings, testbed, 'fees', failClosedTrials('fee'));
 }
 
-export async function proveVisits(findings: Findings, testbed: Testbed): Promise<void> {
+export async function proveVisits(findings: Findings, testbed: ExtensionTestbed): Promise<void> {
   const cookie = await testbed.ownerCookie();
-  const trials = Object.keys(faults.visit).map((path): Trial => ({
+  const trials = Object.keys(faults.visit).map((path): FaultTrial => ({
     what: path,
     culprit: 'faulty/policy',
     isRefused: true,
     naming: 'answer',
-    ask: async ({ node: { url } }: Testbed): Promise<Came> => {
+    ask: async ({ node: { url } }: ExtensionTestbed): Promise<RequestOutcome> => {
       const answer = await fetch(url + path, {
         redirect: 'manual',
         headers: { cookie, accept: 'application/json' },
@@ -37,57 +37,57 @@ export async function proveVisits(findings: Findings, testbed: Testbed): Promise
       return { status: answer.status, text: await answer.text(), cost: null };
     },
   }));
-  await tryAll(findings, testbed, 'policies of visits', trials);
+  await runTrials(findings, testbed, 'policies of visits', trials);
 }
 
 const stages = ['request', 'candidates'] as const;
 const errorPolicies = ['open', 'closed'] as const;
 
-/** An open gate is counted, a closed one refuses in its name. */
-const gateTrials = (stage: (typeof stages)[number]): Trial[] =>
+/** An open gate's failure is counted; a closed gate's failure rejects the request and names the gate. */
+const gateTrials = (stage: (typeof stages)[number]): FaultTrial[] =>
   errorPolicies.flatMap((onError) =>
-    Object.keys(faults[stage]).map((fault): Trial => ({
+    Object.keys(faults[stage]).map((fault): FaultTrial => ({
       what: `${onError}: ${fault}`,
       culprit: `faulty/${stage}-${onError}`,
       isRefused: onError === 'closed',
       naming: onError === 'open' ? 'count' : 'answer',
-      ask: (testbed: Testbed) => testbed.chat([`${stage}-${onError}.${fault}`]),
+      ask: (testbed: ExtensionTestbed) => testbed.chat([`${stage}-${onError}.${fault}`]),
     })),
   );
 
-/** What was settled has gone out: whatever the gate's policy, only its count tells. */
-const settledTrials: readonly Trial[] = errorPolicies.flatMap((onError) =>
-  Object.keys(faults.settled).map((fault): Trial => ({
+/** Settled requests have already been answered: whatever the gate's policy, only its counter shows the failure. */
+const settledTrials: readonly FaultTrial[] = errorPolicies.flatMap((onError) =>
+  Object.keys(faults.settled).map((fault): FaultTrial => ({
     what: `${onError}: ${fault}`,
     culprit: `faulty/settled-${onError}`,
     isRefused: false,
     naming: 'count',
-    ask: (testbed: Testbed) => testbed.chat([`settled-${onError}.${fault}`]),
+    ask: (testbed: ExtensionTestbed) => testbed.chat([`settled-${onError}.${fault}`]),
   })),
 );
 
-export async function proveGates(findings: Findings, testbed: Testbed): Promise<void> {
-  for (const stage of stages) await tryAll(findings, testbed, `gates at ${stage}`, gateTrials(stage));
-  await tryAll(findings, testbed, 'gates at settled', settledTrials);
+export async function proveGates(findings: Findings, testbed: ExtensionTestbed): Promise<void> {
+  for (const stage of stages) await runTrials(findings, testbed, `gates at ${stage}`, gateTrials(stage));
+  await runTrials(findings, testbed, 'gates at settled', settledTrials);
 }
 
-/** A stream that has begun cannot be refused: it ends with an error, and shows nothing that was not masked. */
-const maskTrials = (stream: boolean): Trial[] =>
+/** A stream that has started cannot be rejected: it ends with an error and reveals nothing unmasked. */
+const maskTrials = (stream: boolean): FaultTrial[] =>
   errorPolicies.flatMap((onError) =>
-    Object.keys(faults.answer).map((fault, at): Trial => ({
+    Object.keys(faults.answer).map((fault, at): FaultTrial => ({
       what: `${onError}: ${fault}`,
       culprit: `faulty/answer-${onError}-${at}`,
       isRefused: onError === 'closed',
       naming: onError === 'open' ? 'count' : 'answer',
-      ask: async (testbed: Testbed): Promise<Came> => {
-        const came = await testbed.chat([`answer-${onError}.${fault}`], stream);
-        const isCut = stream && came.status === 200 && came.text.includes('"error"');
-        return isCut ? { ...came, status: 502 } : came;
+      ask: async (testbed: ExtensionTestbed): Promise<RequestOutcome> => {
+        const outcome = await testbed.chat([`answer-${onError}.${fault}`], stream);
+        const isCut = stream && outcome.status === 200 && outcome.text.includes('"error"');
+        return isCut ? { ...outcome, status: 502 } : outcome;
       },
     })),
   );
 
-export async function proveMasks(findings: Findings, testbed: Testbed): Promise<void> {
-  await tryAll(findings, testbed, 'masks of whole answers', maskTrials(false));
-  await tryAll(findings, testbed, 'masks of streams', maskTrials(true));
+export async function proveMasks(findings: Findings, testbed: ExtensionTestbed): Promise<void> {
+  await runTrials(findings, testbed, 'masks of whole answers', maskTrials(false));
+  await runTrials(findings, testbed, 'masks of streams', maskTrials(true));
 }

@@ -1,24 +1,26 @@
 import type { Findings } from '../../test/system/findings';
 import { nameOf } from './parts';
-import { type Came, PAGES, type Testbed, offeredBy } from './testbed';
-import { type Trial, tryAll } from './trials';
+import { type RequestOutcome, PAGES, type ExtensionTestbed, exportsOf } from './testbed';
+import { type FaultTrial, runTrials } from './trials';
 
-type Faults = Readonly<Record<'page' | 'data' | 'action' | 'csv', Readonly<Record<string, unknown>>>>;
+type PageHandlerFaults = Readonly<
+  Record<'page' | 'data' | 'action' | 'csv', Readonly<Record<string, unknown>>>
+>;
 
-const faults = offeredBy(`${PAGES}/faults.cjs`) as Faults;
+const faults = exportsOf(`${PAGES}/faults.cjs`) as PageHandlerFaults;
 
-/** A failure like one before is told at the end of ten seconds. */
-const REPEATED_WITHIN_MS = 15_000;
-/** A handler has half a minute. */
+/** Repeated failures are logged every ten seconds. */
+const LOGGED_WITHIN_MS = 15_000;
+/** A handler can take half a minute. */
 const VISIT_DEADLINE_MS = 60_000;
 
-/** A file that has begun cannot be refused: it ends too early. */
+/** A file download that has started cannot be rejected: it ends early. */
 async function visit(
-  { node: { url } }: Testbed,
+  { node: { url } }: ExtensionTestbed,
   path: string,
   cookie: string,
   method: string,
-): Promise<Came> {
+): Promise<RequestOutcome> {
   const answer = await fetch(url + path, {
     method,
     redirect: 'manual',
@@ -29,20 +31,20 @@ async function visit(
   return { status: text === null ? 502 : answer.status, text: text ?? '', cost: null };
 }
 
-export async function provePages(findings: Findings, testbed: Testbed): Promise<void> {
+export async function provePages(findings: Findings, testbed: ExtensionTestbed): Promise<void> {
   const cookie = await testbed.ownerCookie();
   for (const [kind, ways] of Object.entries(faults)) {
-    const trials = Object.keys(ways).map((fault): Trial => {
+    const trials = Object.keys(ways).map((fault): FaultTrial => {
       const path = `/x/pages/${kind}-${nameOf(fault)}`;
       return {
         what: fault,
         culprit: '"extension":"pages"',
         isRefused: true,
         naming: 'new line',
-        withinMs: REPEATED_WITHIN_MS,
+        withinMs: LOGGED_WITHIN_MS,
         ask: (bed) => visit(bed, path, cookie, kind === 'action' ? 'POST' : 'GET'),
       };
     });
-    await tryAll(findings, testbed, `handlers of pages: ${kind}`, trials);
+    await runTrials(findings, testbed, `handlers of pages: ${kind}`, trials);
   }
 }

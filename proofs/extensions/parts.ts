@@ -3,24 +3,24 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { runningEmbeddedPostgres } from '#inside/platform/database/embedded-postgres';
 import type { Findings } from '../../test/system/findings';
-import { Rows } from '../../test/system/rows';
-import { type Came, PARTS, type Testbed, offeredBy } from './testbed';
-import { type Trial, tryAll } from './trials';
+import { InstallationDatabase } from '../../test/system/installation-database';
+import { type RequestOutcome, PARTS, type ExtensionTestbed, exportsOf } from './testbed';
+import { type FaultTrial, runTrials } from './trials';
 
-type Part = 'taps' | 'jobs' | 'commands' | 'directories';
-type Faults = Readonly<Record<Part, Readonly<Record<string, unknown>>>>;
+type FaultyPart = 'taps' | 'jobs' | 'commands' | 'directories';
+type PartFaults = Readonly<Record<FaultyPart, Readonly<Record<string, unknown>>>>;
 
-const { faults } = offeredBy(PARTS) as { readonly faults: Faults };
+const { faults } = exportsOf(PARTS) as { readonly faults: PartFaults };
 
-/** A part has a name of small letters and hyphens. */
+/** Names of parts consist of lower-case letters and hyphens. */
 export const nameOf = (fault: string): string => fault.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
 
-/** Two jobs of extensions run at a time, and one that hangs keeps its place for six seconds. */
+/** Two extension jobs run at a time, and a hanging one occupies its slot for six seconds. */
 const JOBS_WITHIN_MS = 90_000;
 const DELIVERED_WITHIN_MS = 60_000;
 const DIRECTORY_DEADLINE_MS = 30_000;
 
-const beside = (part: 'taps' | 'jobs', field: string, withinMs: number): Trial[] =>
+const backgroundTrials = (part: 'taps' | 'jobs', field: string, withinMs: number): FaultTrial[] =>
   Object.keys(faults[part]).map((fault) => ({
     what: fault,
     culprit: `"${field}":"parts/${nameOf(fault)}"`,
@@ -30,8 +30,8 @@ const beside = (part: 'taps' | 'jobs', field: string, withinMs: number): Trial[]
     ask: (testbed) => testbed.chat([]),
   }));
 
-export async function proveJobs(findings: Findings, testbed: Testbed): Promise<void> {
-  await tryAll(findings, testbed, 'jobs', beside('jobs', 'job', JOBS_WITHIN_MS));
+export async function proveJobs(findings: Findings, testbed: ExtensionTestbed): Promise<void> {
+  await runTrials(findings, testbed, 'jobs', backgroundTrials('jobs', 'job', JOBS_WITHIN_MS));
   await withRows(testbed, async (rows) => {
     const [row] = await rows.query<{ last: boolean }>(
       `SELECT succeeded_at > now() - interval '1 minute' AS last FROM repeating_job WHERE name = 'parts/works'`,
@@ -40,27 +40,27 @@ export async function proveJobs(findings: Findings, testbed: Testbed): Promise<v
   });
 }
 
-export async function proveCommands(findings: Findings, testbed: Testbed): Promise<void> {
-  const trials = Object.keys(faults.commands).map((fault): Trial => {
+export async function proveCommands(findings: Findings, testbed: ExtensionTestbed): Promise<void> {
+  const trials = Object.keys(faults.commands).map((fault): FaultTrial => {
     const name = `parts:${nameOf(fault)}`;
     return {
       what: fault,
       culprit: name,
       isRefused: true,
       naming: 'answer',
-      ask: async ({ node }): Promise<Came> => {
+      ask: async ({ node }): Promise<RequestOutcome> => {
         const { code, text } = await node.command(name);
         return { status: code === 1 ? 500 : 200, text: `${code}: ${text}`, cost: null };
       },
     };
   });
-  await tryAll(findings, testbed, 'commands', trials);
+  await runTrials(findings, testbed, 'commands', trials);
 }
 
-/** Whatever it says, it says nothing of the password. */
-export async function proveDirectories(findings: Findings, testbed: Testbed): Promise<void> {
+/** Whatever the directory returns, the response never reveals whether the password is right. */
+export async function proveDirectories(findings: Findings, testbed: ExtensionTestbed): Promise<void> {
   await withRows(testbed, async (rows) => {
-    const trials = Object.keys(faults.directories).map((fault): Trial => {
+    const trials = Object.keys(faults.directories).map((fault): FaultTrial => {
       const provider = `parts/${nameOf(fault)}`;
       return {
         what: fault,
@@ -68,17 +68,17 @@ export async function proveDirectories(findings: Findings, testbed: Testbed): Pr
         isRefused: true,
         naming: 'log',
         ask: async (bed) => {
-          // Attempts from one address are bounded.
+          // Attempts per address are limited.
           await rows.query('DELETE FROM attempt_throttle');
           return signIn(bed, provider);
         },
       };
     });
-    await tryAll(findings, testbed, 'directories', trials);
+    await runTrials(findings, testbed, 'directories', trials);
   });
 }
 
-async function signIn({ node: { url } }: Testbed, provider: string): Promise<Came> {
+async function signIn({ node: { url } }: ExtensionTestbed, provider: string): Promise<RequestOutcome> {
   const answer = await fetch(`${url}/auth/login`, {
     method: 'POST',
     redirect: 'manual',
@@ -92,7 +92,7 @@ async function signIn({ node: { url } }: Testbed, provider: string): Promise<Cam
     signal: AbortSignal.timeout(DIRECTORY_DEADLINE_MS),
   });
   const text = await answer.text();
-  // Anything but "it cannot be checked" would be a word about the password, or a bug.
+  // Any response other than "cannot be checked" would reveal something about the password, or be a bug.
   return {
     status: answer.status === 503 ? 503 : 200,
     text: `${answer.status}: ${text.slice(0, 300)}`,
@@ -100,38 +100,43 @@ async function signIn({ node: { url } }: Testbed, provider: string): Promise<Cam
   };
 }
 
-export async function proveTaps(findings: Findings, testbed: Testbed): Promise<void> {
-  await tryAll(findings, testbed, 'taps', beside('taps', 'tap', DELIVERED_WITHIN_MS));
+export async function proveTaps(findings: Findings, testbed: ExtensionTestbed): Promise<void> {
+  await runTrials(findings, testbed, 'taps', backgroundTrials('taps', 'tap', DELIVERED_WITHIN_MS));
   await withRows(testbed, async (rows) => {
     for (let waited = 0; waited < DELIVERED_WITHIN_MS; waited += 250) {
-      // Pauses grow to minutes, so each tap is due at once.
+      // Retry delays grow to minutes, so every tap is made due now.
       await rows.query('UPDATE tap SET due_at = now() WHERE claim IS NULL');
       const [letters] = await rows.query<{ count: string }>('SELECT count(*) FROM tap_dead_letter');
       if (
         letters?.count === '1' &&
-        ['all', 'back', 'others'].every((name) => missing(testbed, name).length <= 1)
+        ['all', 'back', 'others'].every((name) => missingRequests(testbed, name).length <= 1)
       )
         break;
       await delay(250);
     }
-    const { length } = testbed.settled;
-    const lost = (name: string): number => missing(testbed, name).length;
-    findings.over('every settled request reached the tap beside them', length, lost('all'), `${length}`);
-    findings.over(
-      'every one reached the tap that was down, and came back',
+    const { length } = testbed.settledIds;
+    const missingCount = (name: string): number => missingRequests(testbed, name).length;
+    findings.expectNoneWrong(
+      'every settled request reached the tap beside them',
       length,
-      lost('back'),
+      missingCount('all'),
       `${length}`,
     );
-    const letters = await rows.query<{ tap: string; request_id: string }>(
+    findings.expectNoneWrong(
+      'every one reached the tap that was down, and came back',
+      length,
+      missingCount('back'),
+      `${length}`,
+    );
+    const deadLetters = await rows.query<{ tap: string; request_id: string }>(
       'SELECT tap, request_id FROM tap_dead_letter',
     );
-    const left = missing(testbed, 'others');
-    const isTold = letters.length === 1 && letters[0]?.tap === 'parts/others';
+    const missingRecords = missingRequests(testbed, 'others');
+    const isReported = deadLetters.length === 1 && deadLetters[0]?.tap === 'parts/others';
     findings.add(
       'the record at fault is the one dead letter, and all others went on',
-      isTold && left.every((id) => id === letters[0]?.request_id),
-      `${letters.length} dead letters, ${left.length} undelivered`,
+      isReported && missingRecords.every((id) => id === deadLetters[0]?.request_id),
+      `${deadLetters.length} dead letters, ${missingRecords.length} undelivered`,
     );
     const [sums] = await rows.query<{ dropped: string; delivered: string }>(
       `SELECT sum(dropped) AS dropped, sum(delivered) FILTER (WHERE last_error IS NOT NULL
@@ -145,22 +150,25 @@ export async function proveTaps(findings: Findings, testbed: Testbed): Promise<v
   });
 }
 
-/** The requests that a tap has not taken. */
-function missing({ folder, settled }: Testbed, tap: string): string[] {
-  let taken = '';
+/** Returns the requests that a tap has not received. */
+function missingRequests({ folder, settledIds: settled }: ExtensionTestbed, tap: string): string[] {
+  let received = '';
   try {
-    taken = readFileSync(join(folder, tap), 'utf8');
+    received = readFileSync(join(folder, tap), 'utf8');
   } catch {
-    // Nothing was delivered yet.
+    // Nothing has been delivered yet.
   }
-  const ids = new Set(taken.split('\n'));
+  const ids = new Set(received.split('\n'));
   return settled.filter((id) => !ids.has(id));
 }
 
-async function withRows(testbed: Testbed, work: (rows: Rows) => Promise<void>): Promise<void> {
+async function withRows(
+  testbed: ExtensionTestbed,
+  work: (rows: InstallationDatabase) => Promise<void>,
+): Promise<void> {
   const server = runningEmbeddedPostgres(join(testbed.folder, 'data'));
   if (server === undefined) throw new Error('the service has no embedded PostgreSQL');
-  const rows = new Rows(server.ownerUrl);
+  const rows = new InstallationDatabase(server.ownerUrl);
   try {
     await work(rows);
   } finally {

@@ -1,11 +1,11 @@
 import type { Findings } from '../../test/system/findings';
-import { BUSY_KEY, LANE, modelOf, STYLES, type Testbed, offeredBy } from './testbed';
-import { type Trial, tryAll } from './trials';
+import { BUSY_KEY, LANE, modelOf, STYLES, type ExtensionTestbed, exportsOf } from './testbed';
+import { type FaultTrial, runTrials } from './trials';
 import { nameOf } from './parts';
 
-type Faults = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+type StyleFaults = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-const { faults } = offeredBy(STYLES) as { readonly faults: Faults };
+const { faults } = exportsOf(STYLES) as { readonly faults: StyleFaults };
 
 const STREAMED: readonly string[] = ['unframer', 'push', 'end'];
 
@@ -13,8 +13,8 @@ const all = Object.entries(faults).flatMap(([method, ways]) =>
   Object.keys(ways).map((fault) => ({ method, fault, name: nameOf(`${method} ${fault}`) })),
 );
 
-/** Each model has a lane whose style fails, and one that works behind it. */
-async function furnish(testbed: Testbed): Promise<void> {
+/** Gives each model a lane whose style fails and a working fallback. */
+async function applyModels(testbed: ExtensionTestbed): Promise<void> {
   const providers = all.map(({ method, name }): [string, object] => [
     name,
     testbed.provider(name, method === 'readError' ? '${BUSY_KEY}' : undefined),
@@ -24,22 +24,25 @@ async function furnish(testbed: Testbed): Promise<void> {
     match: { key: BUSY_KEY },
     fault: { kind: 'status', status: 503, body: {} },
   });
-  await testbed.furnish({ providers: Object.fromEntries(providers), models: Object.fromEntries(models) });
+  await testbed.applyCatalogue({
+    providers: Object.fromEntries(providers),
+    models: Object.fromEntries(models),
+  });
 }
 
-/** Whichever method fails, its lane does, and the next one answers. */
-export async function proveStyles(findings: Findings, testbed: Testbed): Promise<void> {
-  await furnish(testbed);
+/** If any method fails, only its lane fails and the next lane answers. */
+export async function proveStyles(findings: Findings, testbed: ExtensionTestbed): Promise<void> {
+  await applyModels(testbed);
   for (const method of Object.keys(faults)) {
     const trials = all
       .filter((each) => each.method === method)
-      .map(({ fault, name }): Trial => ({
+      .map(({ fault, name }): FaultTrial => ({
         what: fault,
         culprit: `"style":"styles/${name}"`,
         isRefused: false,
         naming: 'log',
         ask: (bed) => bed.chat([], STREAMED.includes(method), name),
       }));
-    await tryAll(findings, testbed, `styles of suppliers: ${method}`, trials);
+    await runTrials(findings, testbed, `styles of suppliers: ${method}`, trials);
   }
 }

@@ -13,7 +13,7 @@ export const PARTS = extension('faulty-parts.cjs');
 export const STYLES = extension('faulty-styles.cjs');
 export const PAGES = extension('faulty-pages');
 
-/** The simulator is overloaded for this key. */
+/** The simulator reports overload for this key. */
 export const BUSY_KEY = 'sim-busy';
 export const LANE = { provider: 'simulator', model: 'sim-small', region: 'local' };
 export const modelOf = (...lanes: readonly object[]): object => ({
@@ -23,20 +23,20 @@ export const modelOf = (...lanes: readonly object[]): object => ({
   lanes,
 });
 
-/** What a request came to. */
-export interface Came {
+/** Outcome of a request. */
+export interface RequestOutcome {
   readonly status: number;
   readonly text: string;
   readonly cost: string | null;
 }
 
-/** The service with faulty extensions, the database that comes with it, and a supplier. */
-export class Testbed {
+/** The service with faulty extensions, the embedded database and a supplier. */
+export class ExtensionTestbed {
   readonly folder = mkdtempSync(join(tmpdir(), 'switchboard-extensions-'));
-  /** Plain requests that were answered and paid for. */
-  served = 0;
-  /** The ids of all requests that were paid for. */
-  readonly settled: string[] = [];
+  /** Number of plain requests that were answered and charged. */
+  servedCount = 0;
+  /** Ids of all charged requests. */
+  readonly settledIds: string[] = [];
 
   private constructor(
     readonly supplier: Simulator,
@@ -46,14 +46,14 @@ export class Testbed {
   private running: ProofNode | undefined;
   private demoKey = '';
 
-  static async open(extensions: readonly string[]): Promise<Testbed> {
-    const testbed = new Testbed(await spawnSimulator(), await freePort());
+  static async open(extensions: readonly string[]): Promise<ExtensionTestbed> {
+    const testbed = new ExtensionTestbed(await spawnSimulator(), await freePort());
     try {
       const metrics = { METRICS_PORT: String(testbed.metricsPort), LOG_LEVEL: 'warn', SETTLE_ACK: 'commit' };
-      const given = { EXTENSIONS: extensions.join(','), EXT_PARTS_FOLDER: testbed.folder, BUSY_KEY };
-      await testbed.start({ ...given, ...metrics });
+      const environment = { EXTENSIONS: extensions.join(','), EXT_PARTS_FOLDER: testbed.folder, BUSY_KEY };
+      await testbed.start({ ...environment, ...metrics });
       testbed.demoKey = testbed.node.keys.demo;
-      await testbed.furnish();
+      await testbed.applyCatalogue();
       return testbed;
     } catch (error) {
       await testbed.close();
@@ -66,14 +66,14 @@ export class Testbed {
     return this.running;
   }
 
-  /** The same installation with other extensions. */
+  /** Restarts the installation with other extensions. */
   async restart(extensions: readonly string[]): Promise<void> {
     const { environment } = this.node;
     await this.node.stop();
     await this.start({ ...environment, EXTENSIONS: extensions.join(',') });
   }
 
-  async chat(tags: readonly string[], stream = false, model = 'model'): Promise<Came> {
+  async chat(tags: readonly string[], stream = false, model = 'model'): Promise<RequestOutcome> {
     const answer = await fetch(`${this.node.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${this.demoKey}`, 'content-type': 'application/json' },
@@ -87,22 +87,22 @@ export class Testbed {
     });
     const text = await answer.text();
     const cost = answer.headers.get('x-svc-cost-usd');
-    if (answer.ok && !stream) this.settled.push(answer.headers.get('x-request-id') ?? '');
+    if (answer.ok && !stream) this.settledIds.push(answer.headers.get('x-request-id') ?? '');
     return { status: answer.status, text, cost };
   }
 
-  /** What keeps it from serving; null where it is well, and a request is answered and paid for. */
-  async illness(): Promise<string | null> {
+  /** Returns the reason why the service does not serve; null if it is healthy and a request is answered and charged. */
+  async findProblem(): Promise<string | null> {
     const health = await fetch(`${this.node.url}/health/ready`, { signal: AbortSignal.timeout(20_000) });
     await health.text();
     if (health.status !== 200) return `its health is ${health.status}`;
     const { status, text, cost } = await this.chat([]);
     if (status !== 200 || cost === null) return `a plain request came to ${status}: ${text.slice(0, 300)}`;
-    this.served += 1;
+    this.servedCount += 1;
     return null;
   }
 
-  /** How often a gate failed or was late, as the metrics have it. */
+  /** Number of failures and timeouts of a gate according to the metrics. */
   async failuresOf(gate: string): Promise<number> {
     const url = `http://127.0.0.1:${this.metricsPort}/metrics`;
     const text = await (await fetch(url, { signal: AbortSignal.timeout(20_000) })).text();
@@ -112,7 +112,7 @@ export class Testbed {
       .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
   }
 
-  /** The owner's session, by the link of the first start. */
+  /** Cookie of the owner's session, opened with the link of the first start. */
   async ownerCookie(): Promise<string> {
     const [, token = ''] = /sign-in-link\?token=(\S+)/.exec(this.node.program.text) ?? [];
     const { url } = this.node;
@@ -133,8 +133,8 @@ export class Testbed {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** The catalogue: a model that works, and these beside it. The last one is waited for. */
-  async furnish(more: GatewayFile = { providers: {}, models: {} }): Promise<void> {
+  /** Applies the catalogue: a working model and the given ones; waits for the last one. */
+  async applyCatalogue(more: GatewayFile = { providers: {}, models: {} }): Promise<void> {
     await this.node.apply({
       providers: { ...more.providers, simulator: this.provider('openai-style') },
       models: { model: modelOf(LANE), ...more.models },
@@ -145,12 +145,12 @@ export class Testbed {
     this.running = await ProofNode.start(join(this.folder, 'data'), environment, { isKept: true });
   }
 
-  /** The simulator, spoken to in this style. */
+  /** A provider that reaches the simulator in this style. */
   provider(style: string, key = '${SUPPLIER_KEY}'): object {
     const settings = style === 'openai-style' ? { settings: { profile: 'openai' } } : {};
     return { style, base_url: `${this.supplier.url}/v1`, regions: ['local'], api_key: key, ...settings };
   }
 }
 
-/** The values that an extension of the proof offers beside its definition. */
-export const offeredBy = (file: string): unknown => createRequire(__filename)(file);
+/** The values that a proof extension exports next to its definition. */
+export const exportsOf = (file: string): unknown => createRequire(__filename)(file);

@@ -1,5 +1,5 @@
 'use strict';
-// The ways in which any part may fail.
+// Possible failures of any part.
 
 const endless = 'x'.repeat(1_000_000);
 const odd = () => Object.create(null);
@@ -23,7 +23,7 @@ exports.rejects = {
   rejects: () => Promise.reject(new Error('it broke later')),
   'rejects with nothing': () => Promise.reject(),
 };
-/** Besides what it answers with, a promise fails that nobody waits for. */
+/** Returns a value and leaves a rejected promise that nothing awaits. */
 exports.leaving = (answer) => () => {
   void Promise.reject(new Error('nobody waits for this'));
   setTimeout(() => void Promise.reject(new Error('nor for this')), 1);
@@ -34,5 +34,5 @@ exports.getter = (name) => ({
     throw new Error('a getter');
   },
 });
-/** A part has a name of small letters and hyphens. */
+/** Names of parts consist of lower-case letters and hyphens. */
 exports.nameOf = (fault) => fault.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');

@@ -1,22 +1,22 @@
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
-import { at, type DialectName, type Question, shapes, textAt } from './dialects';
+import { valueAt, type DialectName, type DialectRequest, shapes, textAt } from './dialects';
 
 /**
- * An exchange looked so from outside: `whole` has its terminator, `error` failed within the stream, `refused`
- * never began. Nothing else may ever happen: `truncated` ends as if it were complete, `cut` just stops,
- * `garbled` cannot be read or says two things.
+ * Ending of an exchange as the caller saw it: `whole` has its terminator, `error` failed within the stream, `refused`
+ * never started. Never allowed: `truncated` (looks complete), `cut` (just stops), `garbled` (unreadable or
+ * contradictory).
  */
 type Ending = 'whole' | 'error' | 'refused' | 'truncated' | 'cut' | 'garbled';
 
-export interface Answer {
+export interface ObservedResponse {
   readonly ending: Ending;
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly trailers: NodeJS.Dict<string>;
-  /** Of the error, be it a status or in the stream. */
+  /** Code of the error, in the body or in the stream. */
   readonly code: string;
   readonly text: string;
-  /** Every name of a model in it, each once. */
+  /** Distinct model names in the response. */
   readonly models: readonly string[];
   readonly ms: number;
 }
@@ -30,24 +30,34 @@ export interface CallerOptions {
   readonly session?: string;
 }
 
-/** Asks as a client would, and reads the answer to its end. */
-export async function ask(dialect: DialectName, question: Question, options: CallerOptions): Promise<Answer> {
+/** Sends a request as a client would, and reads the complete response. */
+export async function sendRequest(
+  dialect: DialectName,
+  question: DialectRequest,
+  options: CallerOptions,
+): Promise<ObservedResponse> {
   const startedAt = performance.now();
   const { path, body } = shapes[dialect];
   const response = await send(options, path, JSON.stringify(body(question)));
   const { bytes, complete } = await read(response);
   const { statusCode: status = 0, headers, trailers } = response;
   const ms = performance.now() - startedAt;
-  const seen = { status, headers, trailers, ms };
+  const observed = { status, headers, trailers, ms };
   if (status !== 200)
-    return { ...seen, ending: complete ? 'refused' : 'cut', code: codeIn(bytes), text: '', models: [] };
-  const read200 = question.stream ? readStream : readWhole;
-  return { ...seen, ...read200(dialect, bytes, complete) };
+    return {
+      ...observed,
+      ending: complete ? 'refused' : 'cut',
+      code: errorCodeIn(bytes),
+      text: '',
+      models: [],
+    };
+  const readSuccess = question.stream ? readStream : readComplete;
+  return { ...observed, ...readSuccess(dialect, bytes, complete) };
 }
 
-type Reading = Pick<Answer, 'ending' | 'code' | 'text' | 'models'>;
+type ParsedResponse = Pick<ObservedResponse, 'ending' | 'code' | 'text' | 'models'>;
 
-function readWhole(dialect: DialectName, bytes: string, complete: boolean): Reading {
+function readComplete(dialect: DialectName, bytes: string, complete: boolean): ParsedResponse {
   const answer = parsed(bytes);
   const text = shapes[dialect].textOf(answer);
   const ending = answer === undefined ? (complete ? 'garbled' : 'cut') : 'whole';
@@ -66,11 +76,11 @@ const namesIn = (values: readonly unknown[]): string[] => [
   ),
 ];
 
-function readStream(dialect: DialectName, bytes: string, complete: boolean): Reading {
+function readStream(dialect: DialectName, bytes: string, complete: boolean): ParsedResponse {
   const shape = shapes[dialect];
-  const beginnings = new Set<string>();
+  const messageStarts = new Set<string>();
   let text = '';
-  let ends = 0;
+  let endCount = 0;
   let isGarbled = false;
   const errors: unknown[] = [];
   const events: unknown[] = [];
@@ -78,23 +88,23 @@ function readStream(dialect: DialectName, bytes: string, complete: boolean): Rea
     const event = parsed(data);
     events.push(event);
     if (event === undefined && data !== '[DONE]') isGarbled = true;
-    if (ends + errors.length > 0) isGarbled = true;
+    if (endCount + errors.length > 0) isGarbled = true;
     text += shape.deltaOf(event);
-    const beginning = shape.beginningOf(event);
-    if (beginning !== undefined) beginnings.add(beginning);
-    if (shape.isEnd(data, event)) ends += 1;
+    const messageStart = shape.messageStartOf(event);
+    if (messageStart !== undefined) messageStarts.add(messageStart);
+    if (shape.isEnd(data, event)) endCount += 1;
     const error = shape.errorOf(event);
     if (error !== undefined) errors.push(error);
   }
-  const read = { text, models: namesIn(events) };
-  // Two answers in one stream are as unreadable as half an event.
-  if (isGarbled || beginnings.size > 1) return { ...read, ending: 'garbled', code: '' };
-  if (errors.length > 0) return { ...read, ending: 'error', code: textAt(errors[0], 'code') };
-  if (ends > 0) return { ...read, ending: 'whole', code: '' };
-  return { ...read, ending: complete ? 'truncated' : 'cut', code: '' };
+  const parsedStream = { text, models: namesIn(events) };
+  // A stream with two responses is as unreadable as half an event.
+  if (isGarbled || messageStarts.size > 1) return { ...parsedStream, ending: 'garbled', code: '' };
+  if (errors.length > 0) return { ...parsedStream, ending: 'error', code: textAt(errors[0], 'code') };
+  if (endCount > 0) return { ...parsedStream, ending: 'whole', code: '' };
+  return { ...parsedStream, ending: complete ? 'truncated' : 'cut', code: '' };
 }
 
-/** The data of each event; what is no event is left out. */
+/** Returns the data of each event and ignores everything else. */
 const dataOf = (bytes: string): string[] =>
   bytes
     .split('\n\n')
@@ -107,7 +117,7 @@ const dataOf = (bytes: string): string[] =>
     )
     .filter((data) => data !== '');
 
-const codeIn = (bytes: string): string => textAt(at(parsed(bytes), 'error'), 'code');
+const errorCodeIn = (bytes: string): string => textAt(valueAt(parsed(bytes), 'error'), 'code');
 
 function parsed(text: string): unknown {
   try {
@@ -125,14 +135,14 @@ function send({ url, key, session }: CallerOptions, path: string, body: string):
       'content-length': Buffer.byteLength(body),
       ...(session === undefined ? {} : { 'x-session-id': session }),
     };
-    const sent = request(url + path, { method: 'POST', headers, agent }, resolve);
-    sent.setTimeout(DEADLINE_MS, () => sent.destroy(new Error(`nothing came for ${DEADLINE_MS} ms`)));
-    sent.on('error', reject);
-    sent.end(body);
+    const outgoing = request(url + path, { method: 'POST', headers, agent }, resolve);
+    outgoing.setTimeout(DEADLINE_MS, () => outgoing.destroy(new Error(`nothing came for ${DEADLINE_MS} ms`)));
+    outgoing.on('error', reject);
+    outgoing.end(body);
   });
 }
 
-/** The answer has the bytes that arrived, and whether the connection says that this is all. */
+/** Returns the bytes that arrived, and whether the connection marked them as complete. */
 function read(response: IncomingMessage): Promise<{ bytes: string; complete: boolean }> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
@@ -144,5 +154,5 @@ function read(response: IncomingMessage): Promise<{ bytes: string; complete: boo
   });
 }
 
-/** Connections kept open would hold up the end of the process. */
+/** Open keep-alive connections would delay the end of the process. */
 export const closeConnections = (): void => agent.destroy();

@@ -1,49 +1,49 @@
 export type DialectName = 'chat' | 'messages' | 'responses';
 export const dialectNames: readonly DialectName[] = ['chat', 'messages', 'responses'];
 
-export interface Question {
+export interface DialectRequest {
   readonly model: string;
   readonly stream: boolean;
   readonly prompt: string;
-  /** The answer is to begin with this, as a last message of the assistant. */
+  /** Start of the response, sent as a final assistant message. */
   readonly prefill?: string;
 }
 
-interface Shape {
+interface DialectShape {
   readonly path: string;
-  readonly body: (question: Question) => object;
-  /** The text of a whole answer. */
+  readonly body: (question: DialectRequest) => object;
+  /** Text of a non-streaming response. */
   readonly textOf: (answer: unknown) => string;
-  /** The text that one event of a stream adds. */
+  /** Text that a stream event adds. */
   readonly deltaOf: (event: unknown) => string;
-  /** An event that begins a message; names it where it has a name. */
-  readonly beginningOf: (event: unknown) => string | undefined;
+  /** Message id of an event that starts a message; an empty text if it has none. */
+  readonly messageStartOf: (event: unknown) => string | undefined;
   readonly isEnd: (data: string, event: unknown) => boolean;
-  /** The error that an event carries. */
+  /** Error that an event carries. */
   readonly errorOf: (event: unknown) => unknown;
 }
 
-/** The value at a path is undefined where nothing lies there. */
-export const at = (value: unknown, ...path: readonly (string | number)[]): unknown =>
+/** Value at a path; undefined if there is none. */
+export const valueAt = (value: unknown, ...path: readonly (string | number)[]): unknown =>
   path.reduce<unknown>(
     (inner, name) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined),
     value,
   );
 export const textAt = (value: unknown, ...path: readonly (string | number)[]): string => {
-  const found = at(value, ...path);
-  return typeof found === 'string' ? found : '';
+  const textValue = valueAt(value, ...path);
+  return typeof textValue === 'string' ? textValue : '';
 };
 const itemsAt = (value: unknown, name: string): readonly unknown[] => {
-  const found = at(value, name);
-  return Array.isArray(found) ? found : [];
+  const listValue = valueAt(value, name);
+  return Array.isArray(listValue) ? listValue : [];
 };
 
-const turns = ({ prompt, prefill }: Question): object[] => [
+const turns = ({ prompt, prefill }: DialectRequest): object[] => [
   { role: 'user', content: prompt },
   ...(prefill === undefined ? [] : [{ role: 'assistant', content: prefill }]),
 ];
 
-export const shapes: Readonly<Record<DialectName, Shape>> = {
+export const shapes: Readonly<Record<DialectName, DialectShape>> = {
   chat: {
     path: '/v1/chat/completions',
     body: (question) => ({
@@ -53,9 +53,9 @@ export const shapes: Readonly<Record<DialectName, Shape>> = {
     }),
     textOf: (answer) => textAt(answer, 'choices', 0, 'message', 'content'),
     deltaOf: (event) => textAt(event, 'choices', 0, 'delta', 'content'),
-    beginningOf: (event) => textAt(event, 'id') || undefined,
+    messageStartOf: (event) => textAt(event, 'id') || undefined,
     isEnd: (data) => data === '[DONE]',
-    errorOf: (event) => at(event, 'error'),
+    errorOf: (event) => valueAt(event, 'error'),
   },
   messages: {
     path: '/v1/messages',
@@ -70,10 +70,10 @@ export const shapes: Readonly<Record<DialectName, Shape>> = {
         .map((block) => textAt(block, 'text'))
         .join(''),
     deltaOf: (event) => textAt(event, 'delta', 'text'),
-    beginningOf: (event) =>
-      at(event, 'type') === 'message_start' ? textAt(event, 'message', 'id') : undefined,
-    isEnd: (_data, event) => at(event, 'type') === 'message_stop',
-    errorOf: (event) => (at(event, 'type') === 'error' ? at(event, 'error') : undefined),
+    messageStartOf: (event) =>
+      valueAt(event, 'type') === 'message_start' ? textAt(event, 'message', 'id') : undefined,
+    isEnd: (_data, event) => valueAt(event, 'type') === 'message_stop',
+    errorOf: (event) => (valueAt(event, 'type') === 'error' ? valueAt(event, 'error') : undefined),
   },
   responses: {
     path: '/v1/responses',
@@ -87,13 +87,14 @@ export const shapes: Readonly<Record<DialectName, Shape>> = {
         .flatMap((item) => itemsAt(item, 'content'))
         .map((part) => textAt(part, 'text'))
         .join(''),
-    deltaOf: (event) => (at(event, 'type') === 'response.output_text.delta' ? textAt(event, 'delta') : ''),
-    beginningOf: (event) =>
-      at(event, 'type') === 'response.created' ? textAt(event, 'response', 'id') : undefined,
+    deltaOf: (event) =>
+      valueAt(event, 'type') === 'response.output_text.delta' ? textAt(event, 'delta') : '',
+    messageStartOf: (event) =>
+      valueAt(event, 'type') === 'response.created' ? textAt(event, 'response', 'id') : undefined,
     isEnd: (_data, event) => ['response.completed', 'response.incomplete'].includes(textAt(event, 'type')),
     errorOf: (event) =>
-      at(event, 'type') === 'response.failed' ? at(event, 'response', 'error') : errorEvent(event),
+      valueAt(event, 'type') === 'response.failed' ? valueAt(event, 'response', 'error') : errorEvent(event),
   },
 };
 
-const errorEvent = (event: unknown): unknown => (at(event, 'type') === 'error' ? event : undefined);
+const errorEvent = (event: unknown): unknown => (valueAt(event, 'type') === 'error' ? event : undefined);

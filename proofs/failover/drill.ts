@@ -1,22 +1,22 @@
-import type { Layout } from './catalogue';
-import type { Testbed } from './testbed';
+import type { SceneLayout } from './catalogue';
+import type { FailoverTestbed } from './testbed';
 import type { Findings } from '../../test/system/findings';
-import { Sheet } from './sheet';
+import { SceneReport } from './scene-report';
 import type { Scene } from './scene';
 
-/** One thing that goes wrong, tried on models of its own. */
-export interface Drill {
+/** A kind of failure, tried on dedicated models. */
+export interface FailoverDrill {
   readonly name: string;
-  readonly scenes: Readonly<Record<string, Layout>>;
-  run(context: DrillContext): Promise<void>;
+  readonly scenes: Readonly<Record<string, SceneLayout>>;
+  run(context: FailoverDrillContext): Promise<void>;
 }
 
-export type Play = (scene: Scene, sheet: Sheet) => Promise<void>;
+export type PlayScene = (scene: Scene, report: SceneReport) => Promise<void>;
 
-export class DrillContext {
+export class FailoverDrillContext {
   constructor(
-    private readonly drill: Drill,
-    readonly testbed: Testbed,
+    private readonly drill: FailoverDrill,
+    readonly testbed: FailoverTestbed,
     private readonly findings: Findings,
   ) {}
 
@@ -26,17 +26,17 @@ export class DrillContext {
     return this.testbed.scene({ drill: this.drill.name, name, layout });
   }
 
-  /** The same in every scene whose name fits, all at once: they cannot meet. */
-  async inScenes(filter: RegExp, play: Play): Promise<void> {
+  /** Plays all scenes with a matching name concurrently; they are independent. */
+  async inScenes(filter: RegExp, play: PlayScene): Promise<void> {
     const names = Object.keys(this.drill.scenes).filter((name) => filter.test(name));
     if (names.length === 0) throw new Error(`the drill ${this.drill.name} has no scenes like ${filter}`);
-    const sheets = await Promise.all(
+    const reports = await Promise.all(
       names.map(async (name) => {
-        const sheet = new Sheet(`${this.drill.name}: ${name}`);
-        await play(this.scene(name), sheet);
-        return sheet;
+        const report = new SceneReport(`${this.drill.name}: ${name}`);
+        await play(this.scene(name), report);
+        return report;
       }),
     );
-    for (const sheet of sheets) sheet.print(this.findings);
+    for (const report of reports) report.print(this.findings);
   }
 }

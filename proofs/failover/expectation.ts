@@ -1,86 +1,89 @@
-import type { Answer } from './caller';
-import type { Place } from './catalogue';
-import type { Sheet } from './sheet';
-import { type AskOptions, freshPrompt, type Scene } from './scene';
+import type { ObservedResponse } from './caller';
+import type { SupplierId } from './catalogue';
+import type { SceneReport } from './scene-report';
+import { type SendOptions, freshPrompt, type Scene } from './scene';
 
-/** An answer within this time needed no waiting. */
-export const SOON_MS = 1_500;
-/** On top of a limit: everything that is not waiting for it, and that timers of half a second are late. */
+/** A response within this time did not involve waiting. */
+export const NO_WAIT_MS = 1_500;
+/** Tolerance on top of a timeout: other processing, and timers that are up to half a second late. */
 export const SLACK_MS = 1_250;
 
 type Range = number | readonly [least: number, most: number];
 
-/** The caller and the suppliers must see this. A part that is not named may be anything. */
+/** Expected observations of the caller and the suppliers; an absent field accepts anything. */
 export interface Expectation {
   readonly ending: 'whole' | 'error' | 'refused' | 'whole or error' | 'whole or refused';
-  readonly by?: Place;
+  readonly by?: SupplierId;
   readonly failover?: boolean;
   readonly status?: readonly number[];
   readonly codes?: readonly string[];
-  /** Whole seconds. */
+  /** Seconds, without fractions. */
   readonly retryAfter?: readonly [least: number, most: number];
-  /** Of a stream that failed: this many words of the answer had come. */
+  /** Number of words delivered before the stream failed. */
   readonly words?: number;
   readonly withinMs?: number;
   readonly atLeastMs?: number;
-  /** Calls that reached each supplier. */
-  readonly calls?: Partial<Record<Place, Range>>;
+  /** Number of calls that reached each supplier. */
+  readonly calls?: Partial<Record<SupplierId, Range>>;
 }
 
-/** Asks once and holds what came against what must come. */
+/** Sends one request and compares the outcome with the expectation. */
 export async function expectOnce(
-  sheet: Sheet,
+  report: SceneReport,
   what: string,
   scene: Scene,
   expectation: Expectation,
-  given: AskOptions = {},
-): Promise<Answer> {
-  const asked = { prompt: freshPrompt(), ...given };
-  const reference = expectation.ending.startsWith('whole') ? await scene.reference(asked) : '';
-  const answer = await scene.ask(asked);
+  overrides: SendOptions = {},
+): Promise<ObservedResponse> {
+  const options = { prompt: freshPrompt(), ...overrides };
+  const reference = expectation.ending.startsWith('whole') ? await scene.reference(options) : '';
+  const answer = await scene.send(options);
   const counts = await scene.counts();
   const held =
     isRightEnding(expectation, answer, reference) &&
     isRightHead(expectation, scene, answer) &&
     isRightRefusal(expectation, answer) &&
     isInTime(expectation, answer) &&
-    Object.entries(expectation.calls ?? {}).every(([place, range]) => within(counts[place as Place], range));
-  const calls = scene.places.map((place) => `${place}${counts[place]}`).join(' ');
-  sheet.add(what, expectedText(expectation), `${seenText(scene, answer, reference)}; ${calls}`, held);
+    Object.entries(expectation.calls ?? {}).every(([supplierId, range]) =>
+      isWithin(counts[supplierId as SupplierId], range),
+    );
+  const calls = scene.supplierIds.map((supplierId) => `${supplierId}${counts[supplierId]}`).join(' ');
+  report.add(what, expectedText(expectation), `${observedText(scene, answer, reference)}; ${calls}`, held);
   return answer;
 }
 
-function isRightEnding({ ending, words }: Expectation, answer: Answer, reference: string): boolean {
+function isRightEnding({ ending, words }: Expectation, answer: ObservedResponse, reference: string): boolean {
   if (!ending.split(' or ').includes(answer.ending)) return false;
-  // Whole means all of it, and none of it twice.
+  // The complete text, without repetitions.
   if (answer.ending === 'whole') return answer.text === reference;
   return words === undefined || wordsIn(answer.text) === words;
 }
 
-function isRightHead({ by, failover }: Expectation, scene: Scene, answer: Answer): boolean {
+function isRightHead({ by, failover }: Expectation, scene: Scene, answer: ObservedResponse): boolean {
   if (answer.status !== 200) return true;
   return (
-    (by === undefined || scene.placeOf(answer) === by) &&
+    (by === undefined || scene.supplierOf(answer) === by) &&
     (failover === undefined || answer.headers['x-svc-failover'] === String(failover))
   );
 }
 
-function isRightRefusal({ status, codes, retryAfter }: Expectation, answer: Answer): boolean {
+function isRightRefusal({ status, codes, retryAfter }: Expectation, answer: ObservedResponse): boolean {
   if (answer.ending === 'whole') return true;
   if (answer.code === '') return false;
   if (status !== undefined && !status.includes(answer.status)) return false;
   if (codes !== undefined && !codes.includes(answer.code)) return false;
-  return retryAfter === undefined || within(retryAfterOf(answer), retryAfter);
+  return retryAfter === undefined || isWithin(retryAfterOf(answer), retryAfter);
 }
 
-const isInTime = ({ withinMs = Infinity, atLeastMs = 0 }: Expectation, { ms }: Answer): boolean =>
+const isInTime = ({ withinMs = Infinity, atLeastMs = 0 }: Expectation, { ms }: ObservedResponse): boolean =>
   ms <= withinMs && ms >= atLeastMs;
 
-export const within = (value: number, range: Range): boolean =>
+export const isWithin = (value: number, range: Range): boolean =>
   typeof range === 'number' ? value === range : value >= range[0] && value <= range[1];
 
-/** NaN where there is none. */
-export const retryAfterOf = ({ headers }: Answer): number => Number(headers['retry-after'] ?? Number.NaN);
+/** NaN if the header is absent. */
+export const retryAfterOf = ({ headers }: ObservedResponse): number =>
+  Number(headers['retry-after'] ?? Number.NaN);
 
 export const wordsIn = (text: string): number => text.split(/\s+/).filter((word) => word !== '').length;
 
@@ -99,16 +102,18 @@ function expectedText(expectation: Expectation): string {
     atLeastMs === undefined ? '' : `≥ ${atLeastMs} ms`,
     withinMs === undefined ? '' : `≤ ${withinMs} ms`,
   ].filter((part) => part !== '');
-  const counted = Object.entries(calls ?? {}).map(([place, range]) => `${place}${rangeText(range)}`);
-  return `${parts.join(', ')}${counted.length === 0 ? '' : `; ${counted.join(' ')}`}`;
+  const callTexts = Object.entries(calls ?? {}).map(
+    ([supplierId, range]) => `${supplierId}${rangeText(range)}`,
+  );
+  return `${parts.join(', ')}${callTexts.length === 0 ? '' : `; ${callTexts.join(' ')}`}`;
 }
 
-export function seenText(scene: Scene, answer: Answer, reference = ''): string {
+export function observedText(scene: Scene, answer: ObservedResponse, reference = ''): string {
   const { ending, status, code, text, headers, ms } = answer;
-  const place = scene.placeOf(answer);
+  const supplierId = scene.supplierOf(answer);
   const isOther = ending === 'whole' && reference !== '' && text !== reference;
   const parts = [
-    `${isOther ? 'whole but another text' : ending}${place === undefined ? '' : ` by ${place}`}`,
+    `${isOther ? 'whole but another text' : ending}${supplierId === undefined ? '' : ` by ${supplierId}`}`,
     headers['x-svc-failover'] === 'true' ? 'failover' : '',
     status === 200 ? '' : `${status}`,
     code,

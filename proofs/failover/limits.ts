@@ -1,15 +1,20 @@
-export interface Limits {
+export interface DrillLimits {
   readonly firstTokenMs: number;
-  /** Of streams and of whole answers alike, which by default may take longer. */
+  /** For streaming and non-streaming responses; by default the latter may take longer. */
   readonly firstByteMs: number;
   readonly idleMs: number;
-  /** The primary of the recovery drill is down for so long. */
+  /** Downtime of the primary in the recovery drill. */
   readonly downMs: number;
 }
 
-/** The product's own limits are as in `long`; a tenth of them shows the same in bearable time. */
-export const shortLimits: Limits = { firstTokenMs: 1_000, firstByteMs: 4_000, idleMs: 3_000, downMs: 12_000 };
-export const longLimits: Limits = {
+/** A tenth of the product's defaults (see `long`), which shows the same in less time. */
+export const shortLimits: DrillLimits = {
+  firstTokenMs: 1_000,
+  firstByteMs: 4_000,
+  idleMs: 3_000,
+  downMs: 12_000,
+};
+export const longLimits: DrillLimits = {
   firstTokenMs: 10_000,
   firstByteMs: 60_000,
   idleMs: 30_000,

@@ -1,6 +1,6 @@
-import { Findings, partsGiven, runProof } from '../../test/system/findings';
+import { Findings, partsFromArguments, runProof } from '../../test/system/findings';
 import { closeConnections } from './caller';
-import { type Drill, DrillContext } from './drill';
+import { type FailoverDrill, FailoverDrillContext } from './drill';
 import { accounting } from './drills/accounting';
 import { cut, malformedEvent, noTerminator } from './drills/broken-streams';
 import { contentFilter, contextLength, prefill } from './drills/caller-mistakes';
@@ -10,10 +10,10 @@ import { oneFailure, oneLimit, persistentFailure, persistentLimits, reset } from
 import { lateFirstToken, noAnswer, stall } from './drills/silences';
 import { noAnswers } from './drills/no-answers';
 import { callersFaults, probeAwaited, sameLane, standIn } from './drills/lanes';
-import { Testbed } from './testbed';
+import { FailoverTestbed } from './testbed';
 import { longLimits, shortLimits } from './limits';
 
-const drills: readonly Drill[] = [
+const drills: readonly FailoverDrill[] = [
   oneLimit,
   persistentLimits,
   oneFailure,
@@ -38,19 +38,19 @@ const drills: readonly Drill[] = [
   noAnswers,
 ];
 
-/** With numbers, only the drills of these numbers; with --long, at the product's own limits. */
+/** Numbers select drills; --long uses the product's default limits. */
 async function main(): Promise<void> {
-  const words = process.argv.slice(2);
-  const numberOf = ({ name }: Drill): string => name.split(' ')[0] ?? '';
-  const numbers = partsGiven(drills.map(numberOf));
-  const wanted = drills.filter((drill) => numbers.includes(numberOf(drill)));
-  const scenes = wanted.flatMap(({ name: drill, scenes }) =>
+  const args = process.argv.slice(2);
+  const numberOf = ({ name }: FailoverDrill): string => name.split(' ')[0] ?? '';
+  const numbers = partsFromArguments(drills.map(numberOf));
+  const selectedDrills = drills.filter((drill) => numbers.includes(numberOf(drill)));
+  const scenes = selectedDrills.flatMap(({ name: drill, scenes }) =>
     Object.entries(scenes).map(([name, layout]) => ({ drill, name, layout })),
   );
   const findings = new Findings('prove:failover');
-  const testbed = await Testbed.open(scenes, words.includes('--long') ? longLimits : shortLimits);
+  const testbed = await FailoverTestbed.open(scenes, args.includes('--long') ? longLimits : shortLimits);
   try {
-    for (const drill of wanted) await drill.run(new DrillContext(drill, testbed, findings));
+    for (const drill of selectedDrills) await drill.run(new FailoverDrillContext(drill, testbed, findings));
   } finally {
     closeConnections();
     await testbed.close();

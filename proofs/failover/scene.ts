@@ -1,90 +1,104 @@
-import { type Answer, ask, type CallerOptions } from './caller';
-import { type Layout, modelName, type Place, places, providerName, upstreamName } from './catalogue';
-import type { Question } from './dialects';
-import type { Limits } from './limits';
-import type { SeenCall, Supplier, SupplierFault } from './supplier';
+import { type ObservedResponse, sendRequest, type CallerOptions } from './caller';
+import {
+  type SceneLayout,
+  modelName,
+  type SupplierId,
+  supplierIds,
+  providerName,
+  upstreamName,
+} from './catalogue';
+import type { DialectRequest } from './dialects';
+import type { DrillLimits } from './limits';
+import type { RecordedCall, Supplier, SupplierFault } from './supplier';
 
-export interface AskOptions {
+export interface SendOptions {
   readonly prompt?: string;
   readonly prefill?: string;
   readonly session?: string;
 }
 
-let conversations = 0;
+let conversationCount = 0;
 
-/** An answer has so many words. */
-export const WORDS = 60;
+/** Number of words in an answer. */
+export const ANSWER_WORDS = 60;
 
-/** Every question begins a conversation of its own, which no lane has answered before. */
-export const freshPrompt = (): string => `Question ${(conversations += 1)} [[tokens=${WORDS}]]`;
+/** Every prompt starts a new conversation, so that no lane has session affinity. */
+export const freshPrompt = (): string => `Question ${(conversationCount += 1)} [[tokens=${ANSWER_WORDS}]]`;
 
-/** One model with one to three lanes, a caller before it, and the suppliers behind it. */
+/** A model with one to three lanes, with its caller and its suppliers. */
 export class Scene {
   readonly model: string;
 
   constructor(
     drill: string,
     readonly name: string,
-    readonly layout: Layout,
-    private readonly suppliers: Readonly<Record<Place, Supplier>>,
+    readonly layout: SceneLayout,
+    private readonly suppliers: Readonly<Record<SupplierId, Supplier>>,
     private readonly access: CallerOptions,
-    readonly limits: Limits,
+    readonly limits: DrillLimits,
   ) {
     this.model = modelName(drill, name);
   }
 
-  get places(): readonly Place[] {
-    return places.slice(0, this.layout.lanes.length);
+  get supplierIds(): readonly SupplierId[] {
+    return supplierIds.slice(0, this.layout.lanes.length);
   }
 
-  provider(place: Place): string {
-    return providerName(this.model, place);
+  provider(supplierId: SupplierId): string {
+    return providerName(this.model, supplierId);
   }
 
-  upstream(place: Place): string {
-    return upstreamName(this.model, this.layout, place);
+  upstream(supplierId: SupplierId): string {
+    return upstreamName(this.model, this.layout, supplierId);
   }
 
-  ask({ prompt = freshPrompt(), prefill, session }: AskOptions = {}): Promise<Answer> {
-    const { asked, stream } = this.layout;
-    const question: Question = { model: this.model, stream, prompt, ...(prefill ? { prefill } : {}) };
-    return ask(asked, question, { ...this.access, ...(session === undefined ? {} : { session }) });
+  send({ prompt = freshPrompt(), prefill, session }: SendOptions = {}): Promise<ObservedResponse> {
+    const { dialect, stream } = this.layout;
+    const request: DialectRequest = { model: this.model, stream, prompt, ...(prefill ? { prefill } : {}) };
+    return sendRequest(dialect, request, { ...this.access, ...(session === undefined ? {} : { session }) });
   }
 
-  /** The lane does this from now on, `times` times or until it is lifted. */
-  fault(place: Place, fault: SupplierFault, times?: number): Promise<() => Promise<void>> {
-    return this.suppliers[place].fault(this.upstream(place), fault, times);
+  /** Injects a fault into the lane for the next `times` calls, or until it is removed. */
+  fault(supplierId: SupplierId, fault: SupplierFault, times?: number): Promise<() => Promise<void>> {
+    return this.suppliers[supplierId].fault(this.upstream(supplierId), fault, times);
   }
 
   async faultEverywhere(fault: SupplierFault): Promise<() => Promise<void>> {
-    const lifts = await Promise.all(this.places.map((place) => this.fault(place, fault)));
-    return async () => void (await Promise.all(lifts.map((lift) => lift())));
+    const faultRemovers = await Promise.all(
+      this.supplierIds.map((supplierId) => this.fault(supplierId, fault)),
+    );
+    return async () => void (await Promise.all(faultRemovers.map((removeFault) => removeFault())));
   }
 
-  /** One supplier was asked these for this model. */
-  calls(place: Place): Promise<readonly SeenCall[]> {
-    return this.suppliers[place].calls(this.upstream(place));
+  /** Requests that a supplier received for this model. */
+  calls(supplierId: SupplierId): Promise<readonly RecordedCall[]> {
+    return this.suppliers[supplierId].calls(this.upstream(supplierId));
   }
 
-  async counts(): Promise<Readonly<Record<Place, number>>> {
-    const counted = await Promise.all(places.map(async (place) => [place, (await this.calls(place)).length]));
-    return Object.fromEntries(counted) as Record<Place, number>;
+  async counts(): Promise<Readonly<Record<SupplierId, number>>> {
+    const entries = await Promise.all(
+      supplierIds.map(async (supplierId) => [supplierId, (await this.calls(supplierId)).length]),
+    );
+    return Object.fromEntries(entries) as Record<SupplierId, number>;
   }
 
-  /** The head of the answer names the lane that answered. */
-  placeOf({ headers }: Answer): Place | undefined {
-    return places.find((place) => headers['x-svc-supplier'] === this.provider(place));
+  /** The response headers name the lane that served the request. */
+  supplierOf({ headers }: ObservedResponse): SupplierId | undefined {
+    return supplierIds.find((supplierId) => headers['x-svc-supplier'] === this.provider(supplierId));
   }
 
-  /** The simulator says this to the prompt when nothing is in its way. */
-  async reference({ prompt, prefill }: AskOptions & { readonly prompt: string }): Promise<string> {
-    const question: Question = {
+  /** The simulator's answer to the prompt without any fault. */
+  async reference({ prompt, prefill }: SendOptions & { readonly prompt: string }): Promise<string> {
+    const request: DialectRequest = {
       model: 'sim-reference',
       stream: false,
       prompt,
       ...(prefill ? { prefill } : {}),
     };
-    const { status, text } = await ask('chat', question, { url: this.suppliers.c.url, key: 'sim-reference' });
+    const { status, text } = await sendRequest('chat', request, {
+      url: this.suppliers.c.url,
+      key: 'sim-reference',
+    });
     if (status !== 200 || text === '') throw new Error('the simulator gives no reference');
     return text;
   }

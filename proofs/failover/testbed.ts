@@ -1,28 +1,28 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CallerOptions } from './caller';
-import { catalogueOf, type Layout, type Place } from './catalogue';
+import { catalogueOf, type SceneLayout, type SupplierId } from './catalogue';
 import { type ProofGateway, startGateway } from '../../test/system/gateway';
-import type { Limits } from './limits';
+import type { DrillLimits } from './limits';
 import { Scene } from './scene';
 import { Supplier } from './supplier';
 
 export interface SceneDefinition {
   readonly drill: string;
   readonly name: string;
-  readonly layout: Layout;
+  readonly layout: SceneLayout;
 }
 
-/** The gateway as it ships, before three suppliers. */
-export class Testbed {
+/** The gateway as shipped, with three suppliers behind it. */
+export class FailoverTestbed {
   private constructor(
     private readonly gateway: ProofGateway,
-    private readonly suppliers: Readonly<Record<Place, Supplier>>,
-    readonly limits: Limits,
+    private readonly suppliers: Readonly<Record<SupplierId, Supplier>>,
+    readonly limits: DrillLimits,
   ) {}
 
-  static async open(scenes: readonly SceneDefinition[], limits: Limits): Promise<Testbed> {
+  static async open(scenes: readonly SceneDefinition[], limits: DrillLimits): Promise<FailoverTestbed> {
     const [a, b, c] = await Promise.all([Supplier.start('a'), Supplier.start('b'), Supplier.start('c')]);
-    const testbed = new Testbed(await startGateway(environmentOf(limits)), { a, b, c }, limits);
+    const testbed = new FailoverTestbed(await startGateway(environmentOf(limits)), { a, b, c }, limits);
     try {
       await testbed.gateway.node.apply(catalogueOf(scenes, testbed.suppliers));
       return testbed;
@@ -36,10 +36,10 @@ export class Testbed {
     return new Scene(drill, name, layout, this.suppliers, this.access, this.limits);
   }
 
-  /** The gateway has this on record of a request. */
+  /** Returns the gateway's record of a request. */
   async generation(requestId: string): Promise<unknown> {
-    // The record is committed soon after the answer.
-    for (let waited = 0; waited < 5_000; waited += 50) {
+    // The record is committed shortly after the response.
+    for (let waitedMs = 0; waitedMs < 5_000; waitedMs += 50) {
       const response = await this.get(`/v1/generations/${requestId}`);
       if (response.status === 200) return response.json();
       await delay(50);
@@ -47,11 +47,11 @@ export class Testbed {
     return null;
   }
 
-  /** Measures the cheapest request meanwhile, to know the noise of the machine. Returns the sorted times. */
+  /** Measures the cheapest request in the background, to know the machine's noise. Returns the sorted times. */
   sampleLatency(): () => Promise<number[]> {
     const times: number[] = [];
     let isOver = false;
-    const beating = (async () => {
+    const sampler = (async () => {
       while (!isOver) {
         const startedAt = performance.now();
         await (await this.get('/health')).arrayBuffer();
@@ -61,8 +61,8 @@ export class Testbed {
     })();
     return async () => {
       isOver = true;
-      await beating;
-      return times.toSorted((one, other) => one - other);
+      await sampler;
+      return times.toSorted((left, right) => left - right);
     };
   }
 
@@ -83,7 +83,7 @@ export class Testbed {
 
 const duration = (milliseconds: number): string => `${milliseconds}ms`;
 
-const environmentOf = (limits: Limits): Record<string, string> => ({
+const environmentOf = (limits: DrillLimits): Record<string, string> => ({
   SUPPLIER_FIRST_TOKEN_TIMEOUT: duration(limits.firstTokenMs),
   SUPPLIER_STREAM_FIRST_BYTE_TIMEOUT: duration(limits.firstByteMs),
   SUPPLIER_FIRST_BYTE_TIMEOUT: duration(limits.firstByteMs),

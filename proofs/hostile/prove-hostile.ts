@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { parseArgs } from 'node:util';
 import { Logger } from '@nestjs/common';
-import { Findings, partsGiven, runProof } from '../../test/system/findings';
+import { Findings, partsFromArguments, runProof } from '../../test/system/findings';
 import { proveAddresses } from './addresses/addresses';
 import { proveBrokenAnswers } from './answers/broken-answers';
 import { proveSecondAnswers } from './answers/second-answers';
@@ -10,15 +10,15 @@ import { proveCanaries } from './canaries/canaries';
 import { proveDrips } from './drips/drips';
 import { proveEchoes } from './echoes/echoes';
 import { type FuzzOptions, proveFuzz } from './fuzz/fuzz';
-import { heading } from './none';
+import { printHeading } from './offenders';
 import { proveRecordings } from './recordings/recordings';
 import { proveSmallRequests } from './small-requests/small-requests';
-import { type WayName, wayNames, WayOut } from './ways/way';
+import { type EgressRouteName, egressRouteNames, EgressTestRoute } from './ways/egress-test-route';
 
-type Options = FuzzOptions & BodyOptions;
+type HostileOptions = FuzzOptions & BodyOptions;
 
-/** With arguments, only the parts named. */
-const parts: Readonly<Record<string, (findings: Findings, options: Options) => Promise<void>>> = {
+/** Arguments select parts. */
+const parts: Readonly<Record<string, (findings: Findings, options: HostileOptions) => Promise<void>>> = {
   fuzz: proveFuzz,
   bodies: proveBodies,
   canaries: proveCanaries,
@@ -26,21 +26,23 @@ const parts: Readonly<Record<string, (findings: Findings, options: Options) => P
   'small-requests': proveSmallRequests,
   recordings: proveRecordings,
 };
-/** These are about suppliers, and are tried by every way to them. */
-const byWay: Readonly<Record<string, (findings: Findings, way: WayOut, options: Options) => Promise<void>>> =
-  {
-    addresses: proveAddresses,
-    echoes: proveEchoes,
-    answers: async (findings, way, options) => {
-      await proveBrokenAnswers(findings, way);
-      await proveSecondAnswers(findings, way, options);
-    },
-  };
+/** Parts about suppliers, which run once per route to them. */
+const partsPerRoute: Readonly<
+  Record<string, (findings: Findings, egressRoute: EgressTestRoute, options: HostileOptions) => Promise<void>>
+> = {
+  addresses: proveAddresses,
+  echoes: proveEchoes,
+  answers: async (findings, egressRoute, options) => {
+    await proveBrokenAnswers(findings, egressRoute);
+    await proveSecondAnswers(findings, egressRoute, options);
+  },
+};
 
-function waysGiven(given: readonly string[] = wayNames): readonly WayName[] {
-  const unknown = given.filter((name) => !wayNames.some((known) => known === name));
-  if (unknown.length > 0) throw new Error(`--by takes ${wayNames.join(', ')}, and not ${unknown.join(', ')}`);
-  return wayNames.filter((name) => given.includes(name));
+function selectedRoutes(names: readonly string[] = egressRouteNames): readonly EgressRouteName[] {
+  const unknown = names.filter((name) => !egressRouteNames.some((known) => known === name));
+  if (unknown.length > 0)
+    throw new Error(`--by takes ${egressRouteNames.join(', ')}, and not ${unknown.join(', ')}`);
+  return egressRouteNames.filter((name) => names.includes(name));
 }
 
 async function main(): Promise<void> {
@@ -63,19 +65,23 @@ async function main(): Promise<void> {
     only: values.only === undefined ? null : Number(values.only),
   };
   const findings = new Findings('prove:hostile');
-  const wanted = partsGiven([...Object.keys(parts), ...Object.keys(byWay)], positionals);
+  const selectedParts = partsFromArguments(
+    [...Object.keys(parts), ...Object.keys(partsPerRoute)],
+    positionals,
+  );
   for (const [name, prove] of Object.entries(parts))
-    if (wanted.includes(name)) await prove(findings, options);
-  const proofs = Object.entries(byWay).filter(([name]) => wanted.includes(name));
-  for (const name of proofs.length === 0 ? [] : waysGiven(values.by)) {
-    const way = await WayOut.open(name);
-    heading(`by ${name}: ${way.means.what}`);
+    if (selectedParts.includes(name)) await prove(findings, options);
+  const proofs = Object.entries(partsPerRoute).filter(([name]) => selectedParts.includes(name));
+  for (const name of proofs.length === 0 ? [] : selectedRoutes(values.by)) {
+    const egressRoute = await EgressTestRoute.open(name);
+    printHeading(`by ${name}: ${egressRoute.means.what}`);
     try {
-      for (const [, prove] of proofs) await prove(findings, way, options);
-      const { what } = way.means;
-      if (name !== 'direct') findings.add(`they did go ${what}`, way.used > 0, `${way.used} times`);
+      for (const [, prove] of proofs) await prove(findings, egressRoute, options);
+      const { what } = egressRoute.means;
+      if (name !== 'direct')
+        findings.add(`they did go ${what}`, egressRoute.useCount > 0, `${egressRoute.useCount} times`);
     } finally {
-      way.close();
+      egressRoute.close();
     }
   }
   findings.end();

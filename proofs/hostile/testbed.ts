@@ -7,22 +7,22 @@ import { Database } from '#product/platform';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '#inside/platform/database/embedded-postgres';
 import { spawnSimulator } from '../../test/support/simulator';
 import { freePort } from '../../test/system/free-port';
-import { type Outcome, Program } from '../../test/system/program';
-import type { WayOut } from './ways/way';
+import { type ProgramOutcome, Program } from '../../test/system/program';
+import type { EgressTestRoute } from './ways/egress-test-route';
 
 const SUPPLIER_KEY = 'sim-key-of-the-proof';
 
-export interface TestbedOptions {
+export interface HostileTestbedOptions {
   /** Added to the environment of the gateway and of every command. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Further addresses on the inside that suppliers may live at. */
+  /** Additional internal addresses that suppliers are allowed to have. */
   readonly allow?: string;
-  /** Suppliers are reached by it; without one directly. */
-  readonly way?: WayOut;
+  /** Route to the suppliers; defaults to a direct connection. */
+  readonly egressRoute?: EgressTestRoute;
 }
 
-/** The addresses of a running testbed. */
-interface Addresses {
+/** Addresses of a running testbed. */
+interface TestbedAddresses {
   readonly supplierUrl: string;
   readonly controlUrl: string;
   readonly url: string;
@@ -30,11 +30,11 @@ interface Addresses {
   readonly keys: { readonly root: string; readonly demo: string };
 }
 
-/** The gateway as it ships, with its own database and a scripted supplier. */
-export class Testbed {
+/** The gateway as shipped, with its own database and a scripted supplier. */
+export class HostileTestbed {
   private source: DataSource | undefined;
   private programs: { readonly gateway: Program; readonly supplier: Program } | undefined;
-  private addresses: Addresses | undefined;
+  private addresses: TestbedAddresses | undefined;
   private environment: Readonly<Record<string, string>> = {};
 
   private constructor(
@@ -42,11 +42,14 @@ export class Testbed {
     private readonly postgres: EmbeddedPostgres,
   ) {}
 
-  static async open(options: TestbedOptions = {}): Promise<Testbed> {
+  static async open(options: HostileTestbedOptions = {}): Promise<HostileTestbed> {
     const folder = mkdtempSync(join(tmpdir(), 'switchboard-proof-'));
-    // The database server may run under another account and has to pass through.
+    // The database server may run under another account, which must be able to traverse the folder.
     chmodSync(folder, 0o711);
-    const testbed = new Testbed(folder, await startEmbeddedPostgres({ dataFolder: folder, durable: false }));
+    const testbed = new HostileTestbed(
+      folder,
+      await startEmbeddedPostgres({ dataFolder: folder, durable: false }),
+    );
     try {
       await testbed.start(options);
     } catch (error) {
@@ -57,41 +60,41 @@ export class Testbed {
   }
 
   get gateway(): Program {
-    return this.started(this.programs).gateway;
+    return this.requireStarted(this.programs).gateway;
   }
 
   get supplier(): Program {
-    return this.started(this.programs).supplier;
+    return this.requireStarted(this.programs).supplier;
   }
 
   get supplierUrl(): string {
-    return this.started(this.addresses).supplierUrl;
+    return this.requireStarted(this.addresses).supplierUrl;
   }
 
   get url(): string {
-    return this.started(this.addresses).url;
+    return this.requireStarted(this.addresses).url;
   }
 
   get metricsUrl(): string {
-    return this.started(this.addresses).metricsUrl;
+    return this.requireStarted(this.addresses).metricsUrl;
   }
 
-  get keys(): Addresses['keys'] {
-    return this.started(this.addresses).keys;
+  get keys(): TestbedAddresses['keys'] {
+    return this.requireStarted(this.addresses).keys;
   }
 
-  private started<T>(part: T | undefined): T {
+  private requireStarted<T>(part: T | undefined): T {
     if (part === undefined) throw new Error('the house has not been started');
     return part;
   }
 
-  private async start({ allow, environment, way }: TestbedOptions): Promise<void> {
+  private async start({ allow, environment, egressRoute }: HostileTestbedOptions): Promise<void> {
     const { url: databaseUrl, ownerUrl } = this.postgres;
     const dataFolder = join(this.folder, 'data');
     mkdirSync(dataFolder, { mode: 0o700 });
     const metricsPort = await freePort();
     const supplierPort = await freePort();
-    const supplierUrl = (await way?.to(supplierPort)) ?? `http://127.0.0.1:${supplierPort}`;
+    const supplierUrl = (await egressRoute?.to(supplierPort)) ?? `http://127.0.0.1:${supplierPort}`;
     this.environment = {
       NODE_ENV: 'test',
       PORT: '0',
@@ -104,10 +107,10 @@ export class Testbed {
       SANDBOX: 'off',
       KEY_RATE_LIMIT_RPM: '1000000',
       KEY_FAILURES_PER_MINUTE: '1000000',
-      // The supplier and nothing else on this machine.
+      // Allows only the supplier on this machine.
       SUPPLIER_ALLOW: `${new URL(supplierUrl).host}=127.0.0.1${allow === undefined ? '' : `,${allow}`}`,
       SUPPLIER_KEY,
-      ...way?.environment,
+      ...egressRoute?.environment,
       ...environment,
     };
     const supplier = await spawnSimulator(['--port', String(supplierPort)]);
@@ -126,13 +129,16 @@ export class Testbed {
     };
   }
 
-  /** A command line of the product, to its end. */
-  command(words: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Outcome> {
-    return Program.node('bundle/cli.js', words, { ...this.environment, ...environment }).finish();
+  /** Runs a command of the product to its end. */
+  command(
+    args: readonly string[],
+    environment: Readonly<Record<string, string>> = {},
+  ): Promise<ProgramOutcome> {
+    return Program.node('bundle/cli.js', args, { ...this.environment, ...environment }).finish();
   }
 
   /** Writes gateway.yaml and applies it. */
-  apply(yaml: string, environment: Readonly<Record<string, string>> = {}): Promise<Outcome> {
+  apply(yaml: string, environment: Readonly<Record<string, string>> = {}): Promise<ProgramOutcome> {
     return this.command(['apply', this.file(yaml), '--yes'], environment);
   }
 
@@ -142,12 +148,12 @@ export class Testbed {
     return path;
   }
 
-  /** As the service and as the owner of the schema connect. */
+  /** Connection URLs of the service and of the schema owner. */
   get databaseUrls(): URL[] {
     return [this.postgres.url, this.postgres.ownerUrl].map((url) => new URL(url));
   }
 
-  /** As the owner of the schema: sees everything there is. */
+  /** Connects as the schema owner, who can read everything. */
   async database(): Promise<Database> {
     this.source ??= await new DataSource({
       type: 'postgres',
@@ -159,7 +165,7 @@ export class Testbed {
   }
 
   async control(method: string, path: string, body?: unknown): Promise<unknown> {
-    const answer = await fetch(this.started(this.addresses).controlUrl + path, {
+    const answer = await fetch(this.requireStarted(this.addresses).controlUrl + path, {
       method,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
@@ -167,7 +173,7 @@ export class Testbed {
     return answer.json();
   }
 
-  /** Until the models can be called: an announcement takes a moment. */
+  /** Waits until the model can be called, because announcements take a moment. */
   async waitForModel(name: string): Promise<void> {
     for (const deadline = Date.now() + 10_000; Date.now() < deadline;) {
       const answer = await fetch(`${this.url}/v1/models/${name}`, {
@@ -179,11 +185,11 @@ export class Testbed {
     throw new Error(`the model ${name} did not appear`);
   }
 
-  /** The gateway first, so that everything it owes is in the database; then `look`, then the rest. */
-  async close(look: () => Promise<void> = () => Promise.resolve()): Promise<void> {
+  /** Stops the gateway first, so that pending writes reach the database; then runs `inspect` and stops the others. */
+  async close(inspect: () => Promise<void> = () => Promise.resolve()): Promise<void> {
     await this.programs?.gateway.stop();
     try {
-      await look();
+      await inspect();
     } finally {
       await this.source?.destroy();
       await this.programs?.supplier.stop();
@@ -193,19 +199,19 @@ export class Testbed {
   }
 }
 
-/** Suppliers beside the usual ones, and models as their name, kind, provider and what the provider calls them. */
-export interface Extra {
+/** Additional suppliers, and models as name, kind, provider and upstream name. */
+export interface CatalogueExtra {
   readonly providers: string;
   readonly models: readonly (readonly [string, string, string, string])[];
 }
 
-/** One model of every kind; the chat models differ in what their supplier speaks. */
+/** Creates a model of every kind; chat models differ in the dialect of their supplier. */
 export function gatewayFile(
   supplierUrl: string,
-  extra: Extra = { providers: '', models: [] },
-  way?: WayOut,
+  extra: CatalogueExtra = { providers: '', models: [] },
+  egressRoute?: EgressTestRoute,
 ): string {
-  const settings = (others: object = {}): string => JSON.stringify(way?.settings(others) ?? others);
+  const settings = (others: object = {}): string => JSON.stringify(egressRoute?.settings(others) ?? others);
   const models = [
     ['small', 'chat', 'chatty', 'sim-small'],
     ['large', 'chat', 'messenger', 'sim-large'],

@@ -3,26 +3,29 @@ import { request } from 'node:http';
 import { expect, expectStatus, jsonOf } from '../operations/http';
 import type { World } from '../operations/world';
 import type { ProofGateway } from '../../test/system/gateway';
-import type { Row } from './rows';
+import type { ThreatRow } from './rows';
 
-const chat = '/v1/chat/completions';
+const CHAT_PATH = '/v1/chat/completions';
 
 const statusAt = (url: string, host: string, path: string): Promise<number> =>
   new Promise((resolve, reject) => {
-    const asked = request(new URL(path, url), { headers: { host, accept: 'text/html' }, timeout: 20_000 });
-    asked.on('response', (answer) => resolve(answer.resume().statusCode ?? 0));
-    asked.on('error', reject).end();
+    const clientRequest = request(new URL(path, url), {
+      headers: { host, accept: 'text/html' },
+      timeout: 20_000,
+    });
+    clientRequest.on('response', (answer) => resolve(answer.resume().statusCode ?? 0));
+    clientRequest.on('error', reject).end();
   });
 
-const strong = {
+const productionSettings = {
   SESSION_SECRET: 'k3Jx9vQm2Lr8Tz5Wn7Yb4Hc6Pd1Sg0Fa',
   MASTER_KEY: '1:q0v7m1Z3p5s8u2w4y6A9C1E3G5I7K9M1O3Q5S7U9W0Y=',
 };
 
-/** The mails of a public installation whose operator forgot NODE_ENV and SMTP_URL. */
+/** Proves the mails of a public installation whose operator forgot NODE_ENV and SMTP_URL. */
 export async function proveOutbox(gateway: ProofGateway): Promise<string> {
   const cases: { readonly host: string; readonly more: Record<string, string> }[] = [
-    { host: 'portal.example', more: { BASE_URL: 'https://portal.example', ...strong } },
+    { host: 'portal.example', more: { BASE_URL: 'https://portal.example', ...productionSettings } },
     { host: 'localhost:3000', more: { BASE_URL: 'http://localhost:3000', HOST: '0.0.0.0' } },
   ];
   for (const [place, { host, more }] of cases.entries()) {
@@ -39,7 +42,7 @@ export async function proveOutbox(gateway: ProofGateway): Promise<string> {
 }
 
 async function requestOf(world: World, client: World['key']): Promise<string> {
-  const answer = await client.post(chat, {
+  const answer = await client.post(CHAT_PATH, {
     json: { model: 'sim-small', messages: [{ role: 'user', content: 'hello' }] },
   });
   expectStatus(answer, 200);
@@ -51,7 +54,7 @@ async function requestOf(world: World, client: World['key']): Promise<string> {
   throw new Error('the request is not on record');
 }
 
-export const accountRows: readonly Row[] = [
+export const accountRows: readonly ThreatRow[] = [
   {
     row: '61 after a move the new organisation reads and deletes nothing of before',
     prove: async (world) => {
@@ -64,11 +67,13 @@ export const accountRows: readonly Row[] = [
         await admin.client.post('/dashboard/toggle-admin-mode', { json: { admin_mode: 'on' } }),
         200,
       );
-      const begun = await person.client.post('/api/conversations', { json: { model: 'sim-small' } });
-      const id = String(jsonOf(begun)['id']);
+      const conversationResponse = await person.client.post('/api/conversations', {
+        json: { model: 'sim-small' },
+      });
+      const id = String(jsonOf(conversationResponse)['id']);
       expectStatus(await person.client.post(`/api/chat/${id}`, { json: { content: 'hello' } }), 200);
       const key = await world.newKey(person);
-      const asked = await requestOf(world, key.client);
+      const requestId = await requestOf(world, key.client);
       await world.rows('UPDATE user_account SET organisation_id = $2 WHERE id = $1', [
         person.userId,
         world.otherOrganisationId,
@@ -79,7 +84,7 @@ export const accountRows: readonly Row[] = [
       expectStatus(await admin.client.delete(`/api/admin/conversations/${id}`), 404);
       for (const path of [`/dashboard/keys/${key.id}`, '/dashboard/request-log', '/dashboard/activity']) {
         const { text } = await admin.client.get(path, { headers: { accept: 'text/html' } });
-        expect(!text.includes(asked), `${path} shows a request of before`);
+        expect(!text.includes(requestId), `${path} shows a request of before`);
       }
       expectStatus(await person.client.post(`/api/chat/${id}`, { json: { content: 'again' } }), 409);
       return 'absent, and not continued';
@@ -91,9 +96,9 @@ export const accountRows: readonly Row[] = [
       const admin = await world.newPerson({ role: 'org_admin', organisationId: world.otherOrganisationId });
       const person = await world.newPerson({ organisationId: world.otherOrganisationId });
       const path = `/dashboard/admin/users/${person.userId}/credit-limit`;
-      const refused = await admin.client.post(path, { json: { credit_limit: '100000' } });
-      expectStatus(refused, 403, 'permission_denied');
-      expect(refused.text.includes('$'), 'the ceiling is named');
+      const rejection = await admin.client.post(path, { json: { credit_limit: '100000' } });
+      expectStatus(rejection, 403, 'permission_denied');
+      expect(rejection.text.includes('$'), 'the ceiling is named');
       return 'refused, with the ceiling';
     },
   },
@@ -102,17 +107,22 @@ export const accountRows: readonly Row[] = [
     prove: async (world) => {
       const { email } = await world.newPerson({ email: `iris-${randomUUID()}@example.com` });
       const before = await world.rows('SELECT 1 FROM attempt_throttle');
-      const spelled = [
+      const spellings = [
         email,
         email.toUpperCase(),
         email.replace('e', '\uff45'),
         email.replace('i', '\u0130'),
       ];
-      for (const one of [...spelled, ...spelled.map((each) => each.replaceAll('i', '\u0131'))])
-        await world.anonymous.post('/auth/login', { json: { email: one, password: 'not it at all' } });
-      const added = (await world.rows('SELECT 1 FROM attempt_throttle')).length - before.length;
-      expect(added <= 2, `${added} counters for one address at one place`);
-      return `${added} counters`;
+      for (const spelledEmail of [
+        ...spellings,
+        ...spellings.map((spelling) => spelling.replaceAll('i', '\u0131')),
+      ])
+        await world.anonymous.post('/auth/login', {
+          json: { email: spelledEmail, password: 'not it at all' },
+        });
+      const newThrottles = (await world.rows('SELECT 1 FROM attempt_throttle')).length - before.length;
+      expect(newThrottles <= 2, `${newThrottles} counters for one address at one place`);
+      return `${newThrottles} counters`;
     },
   },
 ];

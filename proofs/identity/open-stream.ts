@@ -1,16 +1,16 @@
 import type { Client } from '../operations/http';
 
-interface Ended {
+interface OpenStreamResult {
   readonly milliseconds: number;
   readonly text: string;
 }
 
-/** A stream of which the first bytes have come; `ended` counts from now to its end. */
+/** Opens a stream and waits for its first bytes; `ended` measures the time from then to its end. */
 export async function openStream(
   url: string,
   client: Client,
   body: object,
-): Promise<{ ended(): Promise<Ended> }> {
+): Promise<{ ended(): Promise<OpenStreamResult> }> {
   const response = await fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
     headers: { ...client.headers, 'content-type': 'application/json' },

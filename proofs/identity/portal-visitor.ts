@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import type { World } from '../operations/world';
 
-export interface Seen {
+export interface VisitResponse {
   readonly status: number;
   readonly location: string;
   readonly text: string;
@@ -9,8 +9,8 @@ export interface Seen {
 
 const DEADLINE_MS = 20_000;
 
-/** A browser at one host of the portal: it keeps its cookies, and follows nothing by itself. */
-export class PortalVisitor {
+/** A browser at one host of the portal, which stores cookies and does not follow redirects automatically. */
+export class HostVisitor {
   readonly cookies = new Map<string, string>();
 
   constructor(
@@ -18,18 +18,18 @@ export class PortalVisitor {
     private readonly origin: string,
   ) {}
 
-  get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Seen> {
+  get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<VisitResponse> {
     return this.send('GET', path, headers);
   }
 
-  /** As a script of a page of the same host does, unless the headers say otherwise. */
-  post(path: string, body: object, headers: Readonly<Record<string, string>> = {}): Promise<Seen> {
-    const usual = { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' };
-    return this.send('POST', path, { ...usual, ...headers }, JSON.stringify(body));
+  /** Posts like a script of a page of the same host, unless the headers say otherwise. */
+  post(path: string, body: object, headers: Readonly<Record<string, string>> = {}): Promise<VisitResponse> {
+    const defaultHeaders = { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' };
+    return this.send('POST', path, { ...defaultHeaders, ...headers }, JSON.stringify(body));
   }
 
-  /** The terms' status tells whether somebody is signed in here: it is the smallest thing only they may read. */
-  async isIn(): Promise<boolean> {
+  /** The status of the terms shows whether a user is signed in: the smallest response only users can read. */
+  async isSignedIn(): Promise<boolean> {
     return (await this.get('/api/legal/status')).status === 200;
   }
 
@@ -38,16 +38,16 @@ export class PortalVisitor {
     path: string,
     more: Readonly<Record<string, string>>,
     body?: string,
-  ): Promise<Seen> {
+  ): Promise<VisitResponse> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const { host } = new URL(this.origin);
     const headers = { accept: 'application/json', ...more, host, ...(cookie !== '' && { cookie }) };
     return new Promise((resolve, reject) => {
-      const asked = request(new URL(path, this.world.url), { method, headers, timeout: DEADLINE_MS });
-      asked.on('timeout', () => asked.destroy(new Error(`${path} is not answered`)));
-      asked.on('error', reject);
-      asked.on('response', (answer) => {
-        for (const line of answer.headers['set-cookie'] ?? []) this.hear(line);
+      const clientRequest = request(new URL(path, this.world.url), { method, headers, timeout: DEADLINE_MS });
+      clientRequest.on('timeout', () => clientRequest.destroy(new Error(`${path} is not answered`)));
+      clientRequest.on('error', reject);
+      clientRequest.on('response', (answer) => {
+        for (const line of answer.headers['set-cookie'] ?? []) this.storeCookie(line);
         const pieces: Buffer[] = [];
         answer.on('data', (piece: Buffer) => pieces.push(piece));
         answer.on('error', reject);
@@ -59,11 +59,11 @@ export class PortalVisitor {
           }),
         );
       });
-      asked.end(body);
+      clientRequest.end(body);
     });
   }
 
-  private hear(line: string): void {
+  private storeCookie(line: string): void {
     const [pair = '', ...attributes] = line.split('; ');
     const [name = '', value = ''] = [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)];
     if (attributes.includes('Max-Age=0')) this.cookies.delete(name);

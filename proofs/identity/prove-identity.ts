@@ -6,21 +6,21 @@ import { World } from '../operations/world';
 import { Findings, runProof } from '../../test/system/findings';
 import { startGateway } from '../../test/system/gateway';
 import type { ProofNode } from '../../test/system/node';
-import type { Rows } from '../../test/system/rows';
+import type { InstallationDatabase } from '../../test/system/installation-database';
 import { accountRows, proveOutbox } from './account-rows';
 import { DnsStandIn } from '../../test/support/dns-stand-in';
-import { portalAddress, doorRows, providerEnvironment } from './door-rows';
+import { portalAddress, signInRows, providerEnvironment } from './sign-in-rows';
 import { handOffRows } from './hand-off-rows';
 import { rows as provenRows } from './rows';
 
 /**
- * The proof measures what the portal's door tells by its time, and how soon a suspended person is out on two
- * nodes. The rows of keys and pages follow; the others of accounts are tests: test/integration/accounts.
+ * Measures what the response times of the sign-in forms reveal, and how fast a suspended user is signed out on two
+ * nodes. Rows for keys and pages follow; the other account rows are tests in test/integration/accounts.
  */
 
 const SAMPLES = Number(process.argv[2] ?? 500);
-const MOST_DIFFERENCE_MS = 5;
-const MOST_WAIT_MS = 1_000;
+const MAX_DIFFERENCE_MS = 5;
+const MAX_WAIT_MS = 1_000;
 const ROUNDS = 50;
 const findings = new Findings('prove:identity');
 const password = 'kettle orbit mosaic thunder';
@@ -43,7 +43,7 @@ const post = (node: ProofNode, path: string, body: object): Promise<Response> =>
 
 const newAddress = (): string => `${randomBytes(8).toString('hex')}@example.com`;
 
-async function addAccount(rows: Rows, hash: string): Promise<{ id: number; email: string }> {
+async function addAccount(rows: InstallationDatabase, hash: string): Promise<{ id: number; email: string }> {
   const email = newAddress();
   const [row] = await rows.query<{ id: number }>(
     `INSERT INTO user_account (email, display_name, status, password_hash, billing_exempt)
@@ -54,8 +54,8 @@ async function addAccount(rows: Rows, hash: string): Promise<{ id: number; email
   return { id: row.id, email };
 }
 
-/** The hash of our password, made by the service itself. */
-async function ownHash(node: ProofNode, rows: Rows): Promise<string> {
+/** Hash of the proof's password, made by the service. */
+async function ownHash(node: ProofNode, rows: InstallationDatabase): Promise<string> {
   const email = newAddress();
   await post(node, '/auth/register', { email, password, terms: true });
   const [row] = await rows.query<{ password_hash: string }>(
@@ -81,11 +81,15 @@ const formRoutes: readonly FormRoute[] = [
   { path: '/auth/resend-verification', body: (email) => ({ email }) },
 ];
 
-/** In pairs that begin with either in turn: a slow moment of the machine falls on both, and neither always comes second. */
-async function proveFormRoute(node: ProofNode, route: FormRoute, known: readonly string[]): Promise<void> {
+/** Measures in pairs of alternating order, so that slow moments affect both kinds equally. */
+async function proveFormRoute(
+  node: ProofNode,
+  route: FormRoute,
+  knownEmails: readonly string[],
+): Promise<void> {
   const times: [number[], number[]] = [[], []];
   const answers = new Set<string>();
-  const ask = async (isKnown: 0 | 1, email: string): Promise<void> => {
+  const measureRequest = async (isKnown: 0 | 1, email: string): Promise<void> => {
     const startedAt = performance.now();
     const answer = await post(node, route.path, route.body(email));
     const text = await answer.text();
@@ -93,61 +97,74 @@ async function proveFormRoute(node: ProofNode, route: FormRoute, known: readonly
     answers.add(`${answer.status} ${text.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '')}`);
   };
   for (let pair = 0; pair < SAMPLES; pair += 1) {
-    const asks = [() => ask(0, newAddress()), () => ask(1, known[pair % known.length] ?? '')];
-    for (const one of pair % 2 === 0 ? asks : asks.toReversed()) await one();
+    const requests = [
+      () => measureRequest(0, newAddress()),
+      () => measureRequest(1, knownEmails[pair % knownEmails.length] ?? ''),
+    ];
+    for (const request of pair % 2 === 0 ? requests : requests.toReversed()) await request();
   }
   const [unknown, recognised] = times.map(median) as [number, number];
   const difference = Math.abs(unknown - recognised);
   findings.add(
     route.path,
-    difference < MOST_DIFFERENCE_MS && answers.size === 1,
+    difference < MAX_DIFFERENCE_MS && answers.size === 1,
     `unknown ${unknown.toFixed(2)} ms, known ${recognised.toFixed(2)} ms, difference ${difference.toFixed(2)} ms ` +
       `over ${SAMPLES} samples each; ${answers.size} kind of answer`,
   );
 }
 
-async function suspendOnce(nodes: readonly ProofNode[], rows: Rows, hash: string): Promise<number> {
+async function suspendOnce(
+  nodes: readonly ProofNode[],
+  rows: InstallationDatabase,
+  hash: string,
+): Promise<number> {
   const { id, email } = await addAccount(rows, hash);
   const [first] = nodes;
   if (first === undefined) throw new Error('there is a node');
-  const entered = await post(first, '/auth/login', { email, password });
-  const cookie = entered.headers
+  const signInResponse = await post(first, '/auth/login', { email, password });
+  const cookie = signInResponse.headers
     .getSetCookie()
     .map((line) => line.split(';')[0])
     .join('; ');
   const key = await first.addKey({ user_id: id });
-  const asks = nodes.flatMap((node) => [
+  const requests = nodes.flatMap((node) => [
     () => fetch(`${node.url}/api/legal/status`, { headers: { cookie } }),
     () => fetch(`${node.url}/v1/key`, { headers: { authorization: `Bearer ${key.text}` } }),
   ]);
-  for (const ask of asks) {
-    const { status } = await ask();
+  for (const request of requests) {
+    const { status } = await request();
     if (status !== 200) throw new Error(`an active person was answered ${status}`);
   }
   await rows.query("UPDATE user_account SET status = 'suspended' WHERE id = $1", [id]);
   const startedAt = performance.now();
-  const ends = asks.map(async (ask) => {
-    while ((await ask()).status !== 403) {
-      if (performance.now() - startedAt > 10 * MOST_WAIT_MS) return Infinity;
+  const endings = requests.map(async (request) => {
+    while ((await request()).status !== 403) {
+      if (performance.now() - startedAt > 10 * MAX_WAIT_MS) return Infinity;
       await delay(2);
     }
     return performance.now() - startedAt;
   });
-  return Math.max(...(await Promise.all(ends)));
+  return Math.max(...(await Promise.all(endings)));
 }
 
-async function proveSuspension(nodes: readonly ProofNode[], rows: Rows, hash: string): Promise<void> {
+async function proveSuspension(
+  nodes: readonly ProofNode[],
+  rows: InstallationDatabase,
+  hash: string,
+): Promise<void> {
   const times: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) times.push(await suspendOnce(nodes, rows, hash));
   const longest = Math.max(...times);
   findings.add(
     `a suspended person's sessions and keys end on ${nodes.length} nodes`,
-    longest <= MOST_WAIT_MS,
+    longest <= MAX_WAIT_MS,
     `half within ${median(times).toFixed(1)} ms, all ${ROUNDS} within ${longest.toFixed(1)} ms`,
   );
 }
 
-/** Rows 36–40, 42, 46–48, 53, 60–63 and 71–75, on an installation with the sandbox's models and a GitHub. */
+/**
+ * Proves rows 36–40, 42, 46–48, 53, 60–63 and 71–75, on an installation with the sandbox's models and GitHub sign-in.
+ */
 async function proveRows(): Promise<void> {
   const github = await GithubStandIn.start([`${portalAddress}/oauth/idp2/login/callback/`]);
   const provider = await OpenIdStandIn.start();
@@ -155,7 +172,7 @@ async function proveRows(): Promise<void> {
   const world = await World.open({ ...providerEnvironment(github, provider), DNS_SERVERS: dns.address });
   try {
     for (const { row, prove } of [
-      ...doorRows(github, provider),
+      ...signInRows(github, provider),
       ...handOffRows(provider, dns),
       ...provenRows,
       ...accountRows,
@@ -175,9 +192,9 @@ async function main(): Promise<void> {
     const { node: here, rows } = gateway;
     const nodes = [here, await gateway.another('there')];
     const hash = await ownHash(here, rows);
-    const known: string[] = [];
-    for (let n = 0; n < 50; n += 1) known.push((await addAccount(rows, hash)).email);
-    for (const route of formRoutes) await proveFormRoute(here, route, known);
+    const knownEmails: string[] = [];
+    for (let n = 0; n < 50; n += 1) knownEmails.push((await addAccount(rows, hash)).email);
+    for (const route of formRoutes) await proveFormRoute(here, route, knownEmails);
     await findings.attempt('mails are shown on the developer’s machine alone', () => proveOutbox(gateway));
     await proveSuspension(nodes, rows, hash);
     await proveRows();

@@ -1,19 +1,19 @@
 import { type Client, expect, expectStatus, jsonOf } from '../operations/http';
-import type { Person, World } from '../operations/world';
+import type { PortalUser, World } from '../operations/world';
 import { servedPages } from '../../test/system/routes';
 import { openStream } from './open-stream';
 
-/** One row of the list of threats: throws where it does not hold, and says what was seen where it does. */
-export interface Row {
+/** A row of the list of threats: throws if it does not hold, otherwise returns what was observed. */
+export interface ThreatRow {
   readonly row: string;
   readonly prove: (world: World) => Promise<string>;
 }
 
-const chat = '/v1/chat/completions';
-const MOST_CUT_MS = 5_000;
-/** A page must not hold this as it stands: a name that would run. */
+const CHAT_PATH = '/v1/chat/completions';
+const MAX_CUT_MS = 5_000;
+/** A script name that must never appear unescaped on a page. */
 const PAYLOAD = '<img src=x onerror=alert(1)>"\'><script>alert(2)</script>';
-const asks = (content: string, more: object = {}) => ({
+const chatOptions = (content: string, more: object = {}) => ({
   json: { model: 'sim-small', messages: [{ role: 'user', content }], ...more },
 });
 const asPage = { headers: { accept: 'text/html' } };
@@ -24,7 +24,7 @@ async function keyOf(world: World, limits: object): Promise<Client> {
   return world.anonymous.with({ authorization: `Bearer ${String(jsonOf(answer)['key'])}` });
 }
 
-async function conversationOf({ client }: Person, title = 'row'): Promise<string> {
+async function conversationOf({ client }: PortalUser, title = 'row'): Promise<string> {
   const answer = await client.post('/api/conversations', { json: { model: 'sim-small', title } });
   expectStatus(answer, 200);
   return String(jsonOf(answer)['id']);
@@ -33,7 +33,7 @@ async function conversationOf({ client }: Person, title = 'row'): Promise<string
 const pathsOf = async ({ url }: World): Promise<string[]> =>
   (await servedPages(url)).filter((path) => !path.includes('{'));
 
-const keyRows: readonly Row[] = [
+const keyRows: readonly ThreatRow[] = [
   {
     row: '36 a key that is revoked during a stream: cut, told, charged up to there',
     prove: async (world) => {
@@ -41,11 +41,11 @@ const keyRows: readonly Row[] = [
       const stream = await openStream(
         world.url,
         client,
-        asks('[[tokens=400]] [[pace=100]]', { stream: true }).json,
+        chatOptions('[[tokens=400]] [[pace=100]]', { stream: true }).json,
       );
       expectStatus(await world.rootKey.delete(`/v1/manage/keys/${publicId}`), 200);
       const { milliseconds, text } = await stream.ended();
-      expect(milliseconds < MOST_CUT_MS, `the stream went on for ${milliseconds} ms`);
+      expect(milliseconds < MAX_CUT_MS, `the stream went on for ${milliseconds} ms`);
       expect(text.includes('stream_interrupted'), `the end says why: ${text.slice(-300)}`);
       expectStatus(await client.get('/v1/key'), 401);
       return `cut after ${Math.round(milliseconds)} ms`;
@@ -54,7 +54,7 @@ const keyRows: readonly Row[] = [
   {
     row: '37 root keys ask no model, client keys manage nothing',
     prove: async (world) => {
-      expectStatus(await world.rootKey.post(chat, asks('hello')), 403, 'forbidden');
+      expectStatus(await world.rootKey.post(CHAT_PATH, chatOptions('hello')), 403, 'forbidden');
       expectStatus(await world.key.get('/v1/manage/keys'), 403, 'forbidden');
       expectStatus(await world.key.post('/v1/manage/keys', { json: { name: 'x' } }), 403, 'forbidden');
       return '3 refused';
@@ -65,26 +65,33 @@ const keyRows: readonly Row[] = [
     prove: async (world) => {
       const issued = jsonOf(await (await world.newPerson()).client.post('/api/webchat-key'));
       const client = world.anonymous.with({ authorization: `Bearer ${String(issued['key'])}` });
-      expectStatus(await client.post(chat, asks('hello')), 200);
-      const others = ['/v1/models', '/v1/key', '/v1/usage', '/v1/generations/0'];
-      for (const path of others) expectStatus(await client.get(path), 403, 'webchat_key_scope');
+      expectStatus(await client.post(CHAT_PATH, chatOptions('hello')), 200);
+      const otherPaths = ['/v1/models', '/v1/key', '/v1/usage', '/v1/generations/0'];
+      for (const path of otherPaths) expectStatus(await client.get(path), 403, 'webchat_key_scope');
       for (const path of ['/v1/embeddings', '/v1/messages', '/v1/responses']) {
-        expectStatus(await client.post(path, asks('hello')), 403, 'webchat_key_scope');
+        expectStatus(await client.post(path, chatOptions('hello')), 403, 'webchat_key_scope');
       }
-      return `${others.length + 3} other routes refused`;
+      return `${otherPaths.length + 3} other routes refused`;
     },
   },
   {
     row: '39 models outside of the list are refused, and auto never leads to one',
     prove: async (world) => {
       const client = await keyOf(world, { allowed_models: ['sim-small'] });
-      expectStatus(await client.post(chat, asks('hello')), 200);
-      expectStatus(await client.post(chat, asks('hello', { model: 'sim-large' })), 403, 'model_not_allowed');
-      const auto = await client.post(chat, asks('hello', { model: 'auto' }));
-      expectStatus(auto, 200);
-      expect(jsonOf(auto)['model'] === 'sim-small', `auto led to ${String(jsonOf(auto)['model'])}`);
-      const shown = jsonOf(await client.get('/v1/models'))['data'] as { id: string }[];
-      expect(shown.map(({ id }) => id).join() === 'sim-small', 'others are not even listed');
+      expectStatus(await client.post(CHAT_PATH, chatOptions('hello')), 200);
+      expectStatus(
+        await client.post(CHAT_PATH, chatOptions('hello', { model: 'sim-large' })),
+        403,
+        'model_not_allowed',
+      );
+      const autoResponse = await client.post(CHAT_PATH, chatOptions('hello', { model: 'auto' }));
+      expectStatus(autoResponse, 200);
+      expect(
+        jsonOf(autoResponse)['model'] === 'sim-small',
+        `auto led to ${String(jsonOf(autoResponse)['model'])}`,
+      );
+      const listedModels = jsonOf(await client.get('/v1/models'))['data'] as { id: string }[];
+      expect(listedModels.map(({ id }) => id).join() === 'sim-small', 'others are not even listed');
       return 'refused, and not listed';
     },
   },
@@ -92,13 +99,17 @@ const keyRows: readonly Row[] = [
     row: '40 a region that cannot be met is no request at all',
     prove: async (world) => {
       const client = await keyOf(world, {});
-      expectStatus(await client.post(chat, asks('hello', { region: 'eu-nowhere' })), 400, 'invalid_request');
+      expectStatus(
+        await client.post(CHAT_PATH, chatOptions('hello', { region: 'eu-nowhere' })),
+        400,
+        'invalid_request',
+      );
       return 'refused';
     },
   },
 ];
 
-const pageRows: readonly Row[] = [
+const pageRows: readonly ThreatRow[] = [
   {
     row: '53 no page is framed, sniffed or kept where it is private',
     prove: async (world) => {
@@ -106,13 +117,16 @@ const pageRows: readonly Row[] = [
       const paths = await pathsOf(world);
       for (const path of paths) {
         const { headers, status } = await client.get(path, asPage);
-        const said = (name: string): string => headers.get(name) ?? '';
-        expect(said('content-security-policy').includes("frame-ancestors 'none'"), `${path} may be framed`);
-        expect(said('x-content-type-options') === 'nosniff', `${path} may be sniffed`);
-        expect(said('referrer-policy') !== '', `${path} says nothing of referrers`);
-        const isKept =
-          path.startsWith('/dashboard') && status < 400 && !said('cache-control').includes('no-store');
-        expect(!isKept, `${path} may be kept: ${said('cache-control')}`);
+        const headerOf = (name: string): string => headers.get(name) ?? '';
+        expect(
+          headerOf('content-security-policy').includes("frame-ancestors 'none'"),
+          `${path} may be framed`,
+        );
+        expect(headerOf('x-content-type-options') === 'nosniff', `${path} may be sniffed`);
+        expect(headerOf('referrer-policy') !== '', `${path} says nothing of referrers`);
+        const isStored =
+          path.startsWith('/dashboard') && status < 400 && !headerOf('cache-control').includes('no-store');
+        expect(!isStored, `${path} may be kept: ${headerOf('cache-control')}`);
       }
       return `${paths.length} pages`;
     },
@@ -155,14 +169,14 @@ const pageRows: readonly Row[] = [
         `/dashboard/webchat/${id}`,
         `/absent/${encodeURIComponent(PAYLOAD)}`,
       ];
-      let shown = 0;
+      let shownCount = 0;
       for (const path of paths) {
         const { text } = await owner.client.get(path, asPage);
-        if (text.includes('onerror&#x3D;') || text.includes('onerror=')) shown += 1;
+        if (text.includes('onerror&#x3D;') || text.includes('onerror=')) shownCount += 1;
         expect(!text.includes('<img src=x') && !text.includes('<script>alert'), `${path} holds the markup`);
       }
-      expect(shown > 10, `the name is to be seen on ${shown} pages`);
-      return `${shown} of ${paths.length} pages show it, none as markup`;
+      expect(shownCount > 10, `the name is to be seen on ${shownCount} pages`);
+      return `${shownCount} of ${paths.length} pages show it, none as markup`;
     },
   },
   {
@@ -170,9 +184,10 @@ const pageRows: readonly Row[] = [
     prove: async (world) => {
       const person = await world.newPerson();
       const id = await conversationOf(person);
-      const said = '[x](javascript:alert(1)) ![y](https://evil.example/p.png) <style>*{display:none}</style>';
+      const content =
+        '[x](javascript:alert(1)) ![y](https://evil.example/p.png) <style>*{display:none}</style>';
       expectStatus(
-        await person.client.post(`/api/chat/${id}`, { json: { content: `Hi [[echo=${said}]]` } }),
+        await person.client.post(`/api/chat/${id}`, { json: { content: `Hi [[echo=${content}]]` } }),
         200,
       );
       const { text, headers } = await person.client.get(`/dashboard/webchat/${id}`, asPage);
@@ -187,16 +202,16 @@ const pageRows: readonly Row[] = [
     row: '73 words of the template engine in a query or a body change nothing',
     prove: async (world) => {
       const { client } = await world.newPerson();
-      const words = ['layout', 'settings', '_locals', 'cache', 'view', '__proto__'];
-      for (const word of words) {
-        const answer = await client.get(`/dashboard/keys?${word}=dev&${word}[x]=1`, asPage);
-        expect([200, 400, 422].includes(answer.status), `${word} is answered ${answer.status}`);
-        expect(answer.text.includes('<main id="main"'), `${word}: the page has its layout`);
-        const form = { email: 'a@example.com', password: 'x', [word]: 'dev' };
+      const reservedNames = ['layout', 'settings', '_locals', 'cache', 'view', '__proto__'];
+      for (const reservedName of reservedNames) {
+        const answer = await client.get(`/dashboard/keys?${reservedName}=dev&${reservedName}[x]=1`, asPage);
+        expect([200, 400, 422].includes(answer.status), `${reservedName} is answered ${answer.status}`);
+        expect(answer.text.includes('<main id="main"'), `${reservedName}: the page has its layout`);
+        const form = { email: 'a@example.com', password: 'x', [reservedName]: 'dev' };
         const { status } = await world.anonymous.post('/auth/login', { form, ...asPage });
-        expect(status >= 400 && status < 500, `${word} in a form is answered ${status}`);
+        expect(status >= 400 && status < 500, `${reservedName} in a form is answered ${status}`);
       }
-      return `${words.length} words`;
+      return `${reservedNames.length} words`;
     },
   },
   {
@@ -205,7 +220,7 @@ const pageRows: readonly Row[] = [
       const person = await world.newPerson();
       for (const name of ['=1+1', '+1', '-1', '@SUM(A1)']) {
         const key = await world.newKey(person, name);
-        expectStatus(await key.client.post(chat, asks('hello', { user: name })), 200);
+        expectStatus(await key.client.post(CHAT_PATH, chatOptions('hello', { user: name })), 200);
       }
       const { text } = await person.client.get('/dashboard/keys/export');
       expect(text.includes("'=1+1"), `guarded: ${text.slice(0, 200)}`);
@@ -230,7 +245,7 @@ const pageRows: readonly Row[] = [
       const headers = { 'content-type': 'application/json' };
       expectStatus(await world.rootKey.post('/v1/manage/keys', { body, headers }), 400, 'invalid_request');
       const questions = [
-        [chat, '"messages":[{"role":"user","content":"hello"}]'],
+        [CHAT_PATH, '"messages":[{"role":"user","content":"hello"}]'],
         ['/v1/messages', '"max_tokens":9,"messages":[{"role":"user","content":"hello"}]'],
         ['/v1/responses', '"input":"hello"'],
       ] as const;
@@ -253,4 +268,4 @@ const pageRows: readonly Row[] = [
   },
 ];
 
-export const rows: readonly Row[] = [...keyRows, ...pageRows];
+export const rows: readonly ThreatRow[] = [...keyRows, ...pageRows];

@@ -1,6 +1,6 @@
 import type { CallDialect, CallSeen } from './evidence';
-import { type PlannedCall, SECRET } from './calls';
-import { eventsOf, readStream, readWhole } from './audit/reading';
+import { type PlannedInvoiceCall, SECRET } from './calls';
+import { eventsOf, readStream, readComplete } from './audit/response-reader';
 
 const paths: Readonly<Record<CallDialect, string>> = {
   chat: '/v1/chat/completions',
@@ -13,22 +13,22 @@ const terminators: Readonly<Record<CallDialect, RegExp>> = {
   responses: /^event: response\.completed$/m,
 };
 const DEADLINE_MS = 30_000;
-/** A supplier that is silent for so long has stalled. */
+/** A supplier that is silent for this long has stalled. */
 const SILENCE_MS = 400;
 
-/** Makes one call as any client would, and writes down what came back. */
-export async function makeCall(url: string, planned: PlannedCall, key: string): Promise<CallSeen> {
+/** Makes one call as any client would and records the response. */
+export async function makeCall(url: string, planned: PlannedInvoiceCall, key: string): Promise<CallSeen> {
   const { number, twin, dialect, model, form } = planned;
   const body = JSON.stringify(planned.body);
   const rewritten = planned.rewritten === null ? null : JSON.stringify(planned.rewritten);
-  const leaving = new AbortController();
+  const abortController = new AbortController();
   const answer = await fetch(url + paths[dialect], {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body,
-    signal: AbortSignal.any([leaving.signal, AbortSignal.timeout(DEADLINE_MS)]),
+    signal: AbortSignal.any([abortController.signal, AbortSignal.timeout(DEADLINE_MS)]),
   });
-  const text = form === 'left' ? await readUntilSilent(answer, leaving) : await answer.text();
+  const text = form === 'left' ? await readUntilSilent(answer, abortController) : await answer.text();
   return {
     number,
     twin,
@@ -46,11 +46,11 @@ export async function makeCall(url: string, planned: PlannedCall, key: string): 
   };
 }
 
-function bytesRead({ dialect, form }: PlannedCall, text: string): number {
-  return (form === 'whole' ? readWhole(dialect, text) : readStream(dialect, eventsOf(text))).textBytes;
+function bytesRead({ dialect, form }: PlannedInvoiceCall, text: string): number {
+  return (form === 'whole' ? readComplete(dialect, text) : readStream(dialect, eventsOf(text))).textBytes;
 }
 
-/** Reads as long as something comes, then leaves. */
+/** Reads until nothing arrives for a while, then disconnects. */
 async function readUntilSilent(answer: Response, leaving: AbortController): Promise<string> {
   let text = '';
   let silence: NodeJS.Timeout | undefined;

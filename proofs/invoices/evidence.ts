@@ -1,12 +1,12 @@
 /**
- * The audit is handed this evidence. Only types, so that the audit shares no arithmetic with anybody:
- * everything in here is either what a caller saw or what was typed in.
+ * Evidence for the audit. Contains types only, so that the audit shares no arithmetic: every value was observed by a
+ * client or typed in.
  */
 
-/** US dollars as they stand on a price list: for a million tokens, `perCall` for one request. */
-export interface ListedPrice {
+/** US dollars as on a price list: per million tokens; `perCall` per request. */
+export interface PriceListEntry {
   readonly model: string;
-  /** The supplier it is for; left out, every supplier of the model without a price of its own. */
+  /** Supplier of this price; if omitted, every supplier of the model without its own price. */
   readonly supplier?: string;
   readonly rates: ListedRates;
   readonly perCall?: string;
@@ -24,35 +24,35 @@ export interface ListedRates {
 export type CallDialect = 'chat' | 'messages' | 'responses';
 
 /**
- * A call ends `whole`, as a `stream`, `cut` by the supplier, `left` by the caller, or `unfinished` without a
+ * How a call ends: `whole`, as a `stream`, `cut` by the supplier, `left` by the caller, or `unfinished` without a
  * terminator.
  */
 export type CallForm = 'whole' | 'stream' | 'cut' | 'left' | 'unfinished';
 
 export interface CallSeen {
   readonly number: number;
-  /** Calls of one twin ask for the same. */
+  /** Calls of one twin send the same request. */
   readonly twin: number;
   readonly dialect: CallDialect;
   readonly model: string;
   readonly form: CallForm;
   readonly key: string;
-  /** As a gate left it, where one rewrote it. */
+  /** Size after a gate rewrote the request, if one did. */
   readonly requestBytes: number;
-  /** A gate took this text out of the request; null where none did. */
+  /** Text that a gate removed from the request; null if none did. */
   readonly hidden: string | null;
   readonly status: number;
   readonly requestId: string;
-  /** The answer came with its proper end. */
+  /** The response had its proper end. */
   readonly ended: boolean;
-  /** The caller was told that it cost this, where a header could say so. */
+  /** Cost reported to the caller in a header, if possible. */
   readonly toldUsd: string | null;
-  /** Generated text, reasoning, names and arguments of tools, in bytes, as the caller read them. */
+  /** Bytes of generated text, reasoning, and names and arguments of tools, as the caller read them. */
   readonly textBytes: number;
 }
 
-/** A key belongs to these owners, as it was set up. */
-export interface KeyOwner {
+/** Owners of a key as configured. */
+export interface EvidenceKeyOwner {
   readonly key: string;
   readonly keyId: number;
   readonly userId: number | null;
@@ -68,17 +68,17 @@ export interface SupplierAddress {
 }
 
 export interface Evidence {
-  readonly prices: readonly ListedPrice[];
+  readonly prices: readonly PriceListEntry[];
   readonly calls: readonly CallSeen[];
-  readonly keys: readonly KeyOwner[];
+  readonly keys: readonly EvidenceKeyOwner[];
   readonly wallets: Readonly<Record<number, string>>;
   readonly suppliers: readonly SupplierAddress[];
   readonly journalUrl: string;
   readonly databaseUrl: string;
 }
 
-/** One request in the journal of the simulated suppliers. */
-export interface SupplierRequest {
+/** A request in the journal of the simulated suppliers. */
+export interface JournalRequest {
   readonly id: number;
   readonly lane: string;
   readonly path: string;

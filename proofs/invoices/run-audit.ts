@@ -2,7 +2,7 @@ import type { Findings } from '../../test/system/findings';
 import { Program } from '../../test/system/program';
 import type { CheckLine } from './audit/check';
 
-/** The audit gets the path of its evidence and nothing else. */
+/** The audit gets only the path of its evidence. */
 export async function runAudit(findings: Findings, program: string, evidence: string): Promise<void> {
   const auditor = Program.node(`proofs/invoices/audit/${program}`, [evidence], {}, { isKept: true });
   const { code, output, complaint } = await auditor.finish();

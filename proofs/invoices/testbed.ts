@@ -4,14 +4,14 @@ import type { BudgetPeriod } from '../../src/kernel';
 import { type ProofGateway, startGateway } from '../../test/system/gateway';
 import type { ProofNode } from '../../test/system/node';
 import { projectFolder } from '../../test/system/program';
-import type { Rows } from '../../test/system/rows';
-import type { KeyOwner, ListedPrice, ListedRates } from './evidence';
+import type { InstallationDatabase } from '../../test/system/installation-database';
+import type { EvidenceKeyOwner, PriceListEntry, ListedRates } from './evidence';
 import { outcomes, priceList, type StyleName, styles } from './price-list';
 
 export interface InvoiceTestbed {
   readonly gateway: ProofGateway;
   readonly simulator: SimulatorServer;
-  readonly keys: readonly KeyOwner[];
+  readonly keys: readonly EvidenceKeyOwner[];
   readonly wallets: Readonly<Record<number, string>>;
   stop(): Promise<void>;
 }
@@ -29,7 +29,7 @@ const JOURNAL_LENGTH = 1_000_000;
 const usd = 1_000_000_000n;
 const WALLET = 500n * usd;
 
-/** Suppliers, models, prices, and customers of every kind with their budgets. */
+/** Sets up suppliers, models, prices and customers of every kind with their budgets. */
 export async function buildTestbed(seed: number): Promise<InvoiceTestbed> {
   const gateway = await startGateway({
     EXTENSIONS: join(projectFolder, 'test/fixtures/extensions/gates.cjs'),
@@ -55,7 +55,7 @@ export async function buildTestbed(seed: number): Promise<InvoiceTestbed> {
   }
 }
 
-/** The upstream model of a request decides its outcome at the supplier. */
+/** The upstream model of a request determines its outcome at the supplier. */
 async function addOutcomes(controlUrl: string): Promise<void> {
   const rules = [
     { match: { model: 'sim-silent' }, fault: { kind: 'wrong-usage', variant: 'absent' } },
@@ -73,7 +73,7 @@ async function addOutcomes(controlUrl: string): Promise<void> {
   }
 }
 
-type Way = readonly [supplier: string, upstreamModel: string];
+type LaneTarget = readonly [supplier: string, upstreamModel: string];
 
 async function addCatalogue({ node }: ProofGateway, simulator: SimulatorServer): Promise<void> {
   const providers = SUPPLIERS.map(({ name, style, settings }) => {
@@ -81,9 +81,12 @@ async function addCatalogue({ node }: ProofGateway, simulator: SimulatorServer):
     return [name, { style, base_url: url, regions: [REGION], api_key: '${SUPPLIER_KEY}', settings }] as const;
   });
   const plain = (Object.keys(styles) as StyleName[]).flatMap((style) =>
-    outcomes.map((outcome): [string, Way[]] => [`${style}-${outcome}`, [[styles[style], `sim-${outcome}`]]]),
+    outcomes.map((outcome): [string, LaneTarget[]] => [
+      `${style}-${outcome}`,
+      [[styles[style], `sim-${outcome}`]],
+    ]),
   );
-  const ways: [string, Way[]][] = [
+  const lanesByModel: [string, LaneTarget[]][] = [
     ...plain,
     [
       'backed',
@@ -110,14 +113,14 @@ async function addCatalogue({ node }: ProofGateway, simulator: SimulatorServer):
   ];
   await node.apply({
     providers: Object.fromEntries(providers),
-    models: Object.fromEntries(ways.map(([name, some]) => [name, modelOf(name, some)])),
+    models: Object.fromEntries(lanesByModel.map(([name, some]) => [name, modelOf(name, some)])),
   });
 }
 
-function modelOf(name: string, ways: readonly Way[]): object {
-  const listed = priceList.filter(({ model }) => model === name);
-  const own = (supplier?: string): object => {
-    const price = listed.find((one) => one.supplier === supplier);
+function modelOf(name: string, lanes: readonly LaneTarget[]): object {
+  const listedPrices = priceList.filter(({ model }) => model === name);
+  const priceFor = (supplier?: string): object => {
+    const price = listedPrices.find((one) => one.supplier === supplier);
     return price === undefined ? {} : { price: priceOf(price) };
   };
   return {
@@ -125,12 +128,12 @@ function modelOf(name: string, ways: readonly Way[]): object {
     owned_by: 'proof',
     context_tokens: 200_000,
     max_output_tokens: 8_000,
-    lanes: ways.map(([provider, model]) => ({ provider, model, region: REGION, ...own(provider) })),
-    ...own(),
+    lanes: lanes.map(([provider, model]) => ({ provider, model, region: REGION, ...priceFor(provider) })),
+    ...priceFor(),
   };
 }
 
-const priceOf = ({ rates, perCall, tiers = [] }: ListedPrice): object => ({
+const priceOf = ({ rates, perCall, tiers = [] }: PriceListEntry): object => ({
   ...ratesOf(rates),
   ...(perCall === undefined ? {} : { per_call: perCall }),
   ...(tiers.length === 0
@@ -143,7 +146,7 @@ const priceOf = ({ rates, perCall, tiers = [] }: ListedPrice): object => ({
       }),
 });
 
-/** As a gateway file spells them: `cacheRead` is `cache_read`. */
+/** Spells rates as in a gateway file: `cacheRead` is `cache_read`. */
 const ratesOf = (rates: Partial<ListedRates>): object =>
   Object.fromEntries(
     Object.entries(rates).map(([name, text]) => [
@@ -154,7 +157,7 @@ const ratesOf = (rates: Partial<ListedRates>): object =>
 
 const unowned = { userId: null, organisationId: null, departmentId: null, projectId: null };
 
-/** Payers of their own, an organisation with a payer and a department, a project with another payer. */
+/** Adds individual payers, an organisation with a payer and a department, and a project with another payer. */
 async function addCustomers({ node, rows }: ProofGateway): Promise<Pick<InvoiceTestbed, 'keys' | 'wallets'>> {
   const organisationId = await rows.addOrganisation('proof');
   const [first, second, third] = [await rows.addUser(), await rows.addUser(), await rows.addUser()].map(
@@ -193,19 +196,19 @@ async function addCustomers({ node, rows }: ProofGateway): Promise<Pick<InvoiceT
   return { keys, wallets };
 }
 
-type Owner = Omit<KeyOwner, 'key' | 'keyId' | 'payerId'>;
+type Owner = Omit<EvidenceKeyOwner, 'key' | 'keyId' | 'payerId'>;
 
 const keyMaker =
-  (node: ProofNode, rows: Rows) =>
-  async (owner: Partial<Owner>, period: BudgetPeriod, payerId: number): Promise<KeyOwner> => {
-    const whose = { ...unowned, ...owner };
+  (node: ProofNode, rows: InstallationDatabase) =>
+  async (owner: Partial<Owner>, period: BudgetPeriod, payerId: number): Promise<EvidenceKeyOwner> => {
+    const keyOwner = { ...unowned, ...owner };
     const { text, publicId } = await node.addKey({
-      user_id: whose.userId ?? undefined,
-      project_id: whose.projectId ?? undefined,
-      department_id: whose.departmentId ?? undefined,
+      user_id: keyOwner.userId ?? undefined,
+      project_id: keyOwner.projectId ?? undefined,
+      department_id: keyOwner.departmentId ?? undefined,
       budget_limit: 400,
       budget_period: period,
     });
     const [row] = await rows.query<{ id: number }>('SELECT id FROM api_key WHERE public_id = $1', [publicId]);
-    return { ...whose, key: text, keyId: row?.id ?? 0, payerId };
+    return { ...keyOwner, key: text, keyId: row?.id ?? 0, payerId };
   };

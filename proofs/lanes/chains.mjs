@@ -1,4 +1,4 @@
-// Six turns with tools, thinking and a picture through each vendor's own package, on lanes that change.
+// Runs six turns with tools, reasoning and an image through each vendor's official SDK, on changing lanes.
 import process from 'node:process';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
@@ -19,7 +19,7 @@ const schema = { type: 'object', properties: { n: { type: 'number' } }, required
 const question = (chain, turn) =>
   `${chain}, turn ${turn} [[think=5]][[tool=look({"n":${turn}})]][[tool=look({"n":0})]]`;
 
-/** Each takes a conversation one request further, and answers whether the model calls tools. */
+/** Each caller sends the next request of a conversation and tells whether the model calls tools. */
 const callers = {
   messages: {
     ask: (history, text, turn) => {
@@ -101,7 +101,7 @@ const callers = {
   },
 };
 
-/** `order` says which lane is asked; it changes with every turn, or within the rounds of tools as well. */
+/** `order` selects the lane per turn, or per request within tool rounds as well. */
 async function hold(dialect, chain, order, { stream, everyRequest }) {
   const { ask, answer } = callers[dialect];
   const history = [];
@@ -121,7 +121,7 @@ async function hold(dialect, chain, order, { stream, everyRequest }) {
   if (requests !== 2 * TURNS) throw new Error(`${requests} requests in place of ${2 * TURNS}`);
 }
 
-/** The last request of a chain brought its lane so much reasoning of earlier answers. */
+/** Amount of earlier reasoning that the last request of a chain returned to its lane. */
 async function broughtBack(lane, chain) {
   const { controlUrl } = lanes.find(({ name }) => name === lane);
   const { requests } = await (await fetch(`${controlUrl}/requests`)).json();
@@ -133,7 +133,7 @@ async function broughtBack(lane, chain) {
 
 const own = { messages: 'anthropic', responses: 'openai' };
 
-/** A lane that answers the whole conversation gets all of its reasoning back, where the caller can carry it. */
+/** A lane that answers the complete conversation gets all of its reasoning back if the client can carry it. */
 function expectedBack(dialect, lane) {
   const isCarried =
     dialect === 'messages' ? lane.startsWith('anthropic') : dialect === 'responses' && lane !== 'kimi';

@@ -4,13 +4,12 @@ import { Findings, runProof } from '../../test/system/findings';
 import { startGateway } from '../../test/system/gateway';
 import type { GatewayFile, ProofNode } from '../../test/system/node';
 import { installPackages } from '../../test/system/packages';
-import { endWithThisProcess, Program, projectFolder } from '../../test/system/program';
+import { stopProgramsOnInterrupt, Program, projectFolder } from '../../test/system/program';
 
 /**
- * Conversations of the vendors' own packages move between lanes, in every order. Each lane is a supplier with
- * an account of its own that refuses what vendors refuse. It refuses reasoning of another account, without a
- * signature or out of its conversation. It refuses ids with other letters, and rounds of tools that begin
- * without thinking.
+ * Moves conversations of the vendors' official SDKs between lanes, in every order. Each lane is a supplier account that
+ * rejects what vendors reject: reasoning of another account, unsigned or from another conversation, foreign ids, and
+ * tool rounds without reasoning.
  */
 const lanes = {
   'anthropic-a': { style: 'messages-style', profile: 'anthropic' },
@@ -19,16 +18,16 @@ const lanes = {
   'openai-a': { style: 'openai-style', profile: 'openai' },
   'openai-b': { style: 'openai-style', profile: 'openai' },
 } as const;
-type Lane = keyof typeof lanes;
+type ProofLane = keyof typeof lanes;
 
-const names = Object.keys(lanes) as Lane[];
+const names = Object.keys(lanes) as ProofLane[];
 const MODEL = 'a-model';
 const DEADLINE_MS = 15 * 60_000;
-const folderOfScripts = join(projectFolder, 'proofs', 'lanes');
+const scriptFolder = join(projectFolder, 'proofs', 'lanes');
 
-type Suppliers = Readonly<Record<Lane, SpawnedSimulator>>;
+type LaneSuppliers = Readonly<Record<ProofLane, SpawnedSimulator>>;
 
-const catalogueOf = (suppliers: Suppliers): GatewayFile => ({
+const catalogueOf = (suppliers: LaneSuppliers): GatewayFile => ({
   providers: Object.fromEntries(
     names.map((name) => [
       name,
@@ -51,18 +50,18 @@ const catalogueOf = (suppliers: Suppliers): GatewayFile => ({
   },
 });
 
-async function startSupplier(name: Lane): Promise<[Lane, SpawnedSimulator]> {
+async function startSupplier(name: ProofLane): Promise<[ProofLane, SpawnedSimulator]> {
   return [name, await spawnSimulator(['--account', name, '--ring', '50000', '--roles', 'lenient'])];
 }
 
-/** A number as the only argument: each chain of that distance is tried, in place of all. */
+/** A number as the only argument runs every chain with that distance instead of all chains. */
 const step = process.argv[2] ?? '1';
 
-async function prove({ url, keys }: ProofNode, suppliers: Suppliers): Promise<Findings> {
+async function prove({ url, keys }: ProofNode, suppliers: LaneSuppliers): Promise<Findings> {
   const findings = new Findings('prove:lanes');
   const { code, output, complaint, late } = await Program.run(
     process.execPath,
-    [join(folderOfScripts, 'chains.mjs')],
+    [join(scriptFolder, 'chains.mjs')],
     {
       PATH: process.env.PATH ?? '',
       GATEWAY_URL: url,
@@ -71,7 +70,7 @@ async function prove({ url, keys }: ProofNode, suppliers: Suppliers): Promise<Fi
       STEP: step,
       LANES: JSON.stringify(names.map((name) => ({ name, controlUrl: suppliers[name].controlUrl }))),
     },
-    { folder: folderOfScripts, isLeader: true, isKept: true },
+    { folder: scriptFolder, isLeader: true, isKept: true },
   ).finish(DEADLINE_MS);
   const lines = output.split('\n').filter((text) => text.startsWith('{'));
   for (const line of lines) {
@@ -82,24 +81,24 @@ async function prove({ url, keys }: ProofNode, suppliers: Suppliers): Promise<Fi
     };
     findings.add(`${client} · ${what}`, fault === null, fault ?? '');
   }
-  const ended = code !== 0 ? (late ? 'too late' : complaint) : lines.length === 0 ? 'there was none' : null;
-  findings.add('the chains · came to their end', ended === null, ended ?? '');
+  const outcome = code !== 0 ? (late ? 'too late' : complaint) : lines.length === 0 ? 'there was none' : null;
+  findings.add('the chains · came to their end', outcome === null, outcome ?? '');
   for (const name of names) {
     const requests = await suppliers[name].requests();
-    const refused = requests.flatMap(({ status, path }) =>
+    const rejections = requests.flatMap(({ status, path }) =>
       Number(status) >= 400 ? [`${status} ${path}`] : [],
     );
-    findings.add(`${name} · refused nothing`, refused.length === 0, refused.slice(0, 5).join(', '));
+    findings.add(`${name} · refused nothing`, rejections.length === 0, rejections.slice(0, 5).join(', '));
   }
   return findings;
 }
 
 async function main(): Promise<void> {
-  endWithThisProcess();
+  stopProgramsOnInterrupt();
   await installPackages('proofs/lanes', "the vendors' packages (a few MB)");
   const gateway = await startGateway({ SUPPLIER_KEY: 'sim-lanes' });
   try {
-    const suppliers = Object.fromEntries(await Promise.all(names.map(startSupplier))) as Suppliers;
+    const suppliers = Object.fromEntries(await Promise.all(names.map(startSupplier))) as LaneSuppliers;
     await gateway.node.apply(catalogueOf(suppliers));
     (await prove(gateway.node, suppliers)).end();
     for (const supplier of Object.values(suppliers)) await supplier.stop();

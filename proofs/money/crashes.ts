@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { uuidv7 } from '#product/kernel';
-import { lost } from './node-handle';
+import { connectionLost } from './node-handle';
 import { dollars, type Proof, usd } from './proof';
 
-/** Callers that never rest, and what they were told. */
-class Load {
+/** Continuous callers and the responses they received. */
+class CrashLoad {
   readonly acknowledged = new Map<string, string>();
   readonly codes = new Map<string, number>();
-  private running = true;
+  private isRunning = true;
   private readonly callers: Promise<void>[] = [];
 
   constructor(
@@ -17,22 +17,22 @@ class Load {
   ) {}
 
   start(callers: number): this {
-    for (let caller = 0; caller < callers; caller += 1) this.callers.push(this.caller(caller));
+    for (let caller = 0; caller < callers; caller += 1) this.callers.push(this.runCaller(caller));
     return this;
   }
 
   async stop(): Promise<void> {
-    this.running = false;
+    this.isRunning = false;
     await Promise.all(this.callers);
   }
 
-  private async caller(place: number): Promise<void> {
-    const walletId = this.walletIds[place % this.walletIds.length]!;
-    while (this.running) {
+  private async runCaller(nodeIndex: number): Promise<void> {
+    const walletId = this.walletIds[nodeIndex % this.walletIds.length]!;
+    while (this.isRunning) {
       const requestId = uuidv7();
       const cost = String(1_000 + Math.floor(Math.random() * 4_000_000));
       const answerMs = 5 + Math.random() * 60;
-      const answer = await this.proof.call(place % 2, walletId, { requestId, cost, answerMs });
+      const answer = await this.proof.call(nodeIndex % 2, walletId, { requestId, cost, answerMs });
       this.codes.set(answer.code, (this.codes.get(answer.code) ?? 0) + 1);
       if (answer.code === 'ok') this.acknowledged.set(requestId, cost);
       await delay(answer.code === 'ok' ? this.pauseMs : 50);
@@ -40,8 +40,8 @@ class Load {
   }
 }
 
-/** Acknowledged records that are missing, or say something else than what was acknowledged. */
-async function missing(proof: Proof, { acknowledged }: Load): Promise<number> {
+/** Number of acknowledged records that are missing or differ from the response. */
+async function countMissing(proof: Proof, { acknowledged }: CrashLoad): Promise<number> {
   const ids = [...acknowledged.keys()];
   const rows = await proof.query<{ request_id: string; cost_nano: string; times: string }>(
     `SELECT request_id, max(cost_nano) AS cost_nano, count(*) AS times FROM request_record
@@ -52,81 +52,82 @@ async function missing(proof: Proof, { acknowledged }: Load): Promise<number> {
   return ids.filter((id) => recorded.get(id) !== acknowledged.get(id)).length;
 }
 
-async function wallets(proof: Proof): Promise<number[]> {
+async function createWallets(proof: Proof): Promise<number[]> {
   const ids: number[] = [];
-  for (let made = 0; made < 6; made += 1) ids.push(await proof.wallet(100n * usd));
+  for (let created = 0; created < 6; created += 1) ids.push(await proof.wallet(100n * usd));
   return ids;
 }
 
-async function settle(proof: Proof, load: Load, name: string): Promise<void> {
+async function settle(proof: Proof, load: CrashLoad, name: string): Promise<void> {
   await load.stop();
-  await proof.quiet();
-  const lostRecords = await missing(proof, load);
-  const of = `${lostRecords} of ${load.acknowledged.size.toLocaleString('en')}`;
-  proof.add(`${name}: acknowledged records lost`, '0', of, lostRecords === 0);
+  await proof.waitUntilSettled();
+  const lostRecords = await countMissing(proof, load);
+  const summary = `${lostRecords} of ${load.acknowledged.size.toLocaleString('en')}`;
+  proof.add(`${name}: acknowledged records lost`, '0', summary, lostRecords === 0);
   const drift = await proof.drift();
   proof.add(`${name}: drift`, '0 wrong', `${drift} wrong`, drift === 0);
 }
 
 export async function proveNodeCrashes(proof: Proof, kills: number): Promise<void> {
-  const load = new Load(proof, await wallets(proof), 10).start(40);
-  for (let kill = 0; kill < kills; kill += 1) {
+  const load = new CrashLoad(proof, await createWallets(proof), 10).start(40);
+  for (let killIndex = 0; killIndex < kills; killIndex += 1) {
     await delay(400 + Math.random() * 600);
-    const place = kill % 2;
-    await proof.nodes[place]!.kill();
-    await proof.startAt(place);
+    const nodeIndex = killIndex % 2;
+    await proof.nodes[nodeIndex]!.kill();
+    await proof.startAt(nodeIndex);
   }
   await settle(proof, load, `${kills} nodes killed under load`);
 
-  // One dies and stays dead, the other falls idle: what the dead one may have spent stays held until it is read.
-  const last = new Load(proof, await wallets(proof), 10).start(20);
+  // Both nodes stop: one dies, the other goes idle. Money the dead node may have spent stays held until its journal is
+  // read.
+  const lastLoad = new CrashLoad(proof, await createWallets(proof), 10).start(20);
   await delay(1_000);
   await proof.nodes[1]!.kill();
   await delay(200);
-  await last.stop();
+  await lastLoad.stop();
   await delay(40_000);
-  const held = await slices(proof);
-  proof.add('a node killed and not restarted: slices after 40 s', '> 0', String(held), held > 0);
+  const heldSlices = await countSlices(proof);
+  proof.add('a node killed and not restarted: slices after 40 s', '> 0', String(heldSlices), heldSlices > 0);
   await proof.startAt(1);
-  const left = await slicesWithin(proof, 40_000);
-  proof.add('once its journal was read: slices', '0 in 40 s', left.text, left.count === 0);
-  await settle(proof, last, 'and once it is back');
+  const slicesLeft = await waitForSlices(proof, 40_000);
+  proof.add('once its journal was read: slices', '0 in 40 s', slicesLeft.text, slicesLeft.count === 0);
+  await settle(proof, lastLoad, 'and once it is back');
 }
 
-async function slices(proof: Proof): Promise<number> {
+async function countSlices(proof: Proof): Promise<number> {
   const [row] = await proof.query<{ count: string }>(
     'SELECT count(*) AS count FROM escrow_slice WHERE amount > 0',
   );
   return Number(row?.count);
 }
 
-async function slicesWithin(
+async function waitForSlices(
   proof: Proof,
   withinMs: number,
 ): Promise<{ readonly count: number; readonly text: string }> {
-  const began = performance.now();
-  let count = await slices(proof);
-  while (count > 0 && performance.now() - began < withinMs) {
+  const startedAt = performance.now();
+  let count = await countSlices(proof);
+  while (count > 0 && performance.now() - startedAt < withinMs) {
     await delay(250);
-    count = await slices(proof);
+    count = await countSlices(proof);
   }
-  return { count, text: `${count} left after ${((performance.now() - began) / 1_000).toFixed(1)} s` };
+  return { count, text: `${count} left after ${((performance.now() - startedAt) / 1_000).toFixed(1)} s` };
 }
 
 /**
- * A node is killed with answers in its journal that were not committed, near the end of a budget. Others spend what they
- * can for longer than its lease lasts, then it returns and its journal is read.
+ * Kills a node with uncommitted responses in its journal near the end of a budget. Other nodes spend beyond its lease;
+ * then it returns and its journal is read.
  */
 export async function proveJournalNearTheEnd(proof: Proof, kills: number): Promise<void> {
   const cent = usd / 100n;
-  let worst = 0n;
+  let worstOverspend = 0n;
   let acknowledged = 0;
   let journalled = 0n;
   const answers = new Map<string, number>();
-  for (let kill = 0; kill < kills; kill += 1) {
+  for (let killIndex = 0; killIndex < kills; killIndex += 1) {
     const walletId = await proof.wallet(2n * cent);
-    const spend = async (place: number): Promise<void> => {
-      const answer = await proof.call(place, walletId, {
+    const spend = async (nodeIndex: number): Promise<void> => {
+      const answer = await proof.call(nodeIndex, walletId, {
         bound: '500000',
         cost: String(300_000 + Math.floor(Math.random() * 200_000)),
         answerMs: 5,
@@ -134,38 +135,38 @@ export async function proveJournalNearTheEnd(proof: Proof, kills: number): Promi
       answers.set(answer.code, (answers.get(answer.code) ?? 0) + 1);
       if (answer.code === 'ok') acknowledged += 1;
     };
-    await Promise.all(Array.from({ length: 8 }, (_, place) => spend(place % 2)));
-    await proof.quiet();
-    // Nothing is committed while another transaction has the lock of settlements.
-    const letGo = await proof.holdSettlements();
+    await Promise.all(Array.from({ length: 8 }, (_, nodeIndex) => spend(nodeIndex % 2)));
+    await proof.waitUntilSettled();
+    // Blocks commits by holding the lock of settlements in another transaction.
+    const releaseSettlements = await proof.holdSettlements();
     await Promise.all(Array.from({ length: 12 }, () => spend(0)));
     await proof.nodes[0]!.kill();
-    await letGo();
+    await releaseSettlements();
     const until = performance.now() + 36_000;
     while (performance.now() < until) {
       await Promise.all(Array.from({ length: 6 }, () => spend(1)));
       await delay(500);
     }
-    await proof.quietAt(1);
+    await proof.waitUntilSettledAt(1);
     const spentMeanwhile = await proof.balance(walletId);
     await proof.startAt(0);
-    await proof.quiet();
+    await proof.waitUntilSettled();
     const balance = await proof.balance(walletId);
     journalled += spentMeanwhile - balance;
-    if (-balance > worst) worst = -balance;
+    if (-balance > worstOverspend) worstOverspend = -balance;
   }
   const name = `${kills} nodes killed with a journal near the end of $0.02`;
-  proof.add(`${name}: overspent`, '$0.0000', dollars(worst), worst === 0n);
+  proof.add(`${name}: overspent`, '$0.0000', dollars(worstOverspend), worstOverspend === 0n);
   proof.add(`${name}: charged from journals`, '> $0', dollars(journalled), journalled > 0n);
-  const told = [...answers].map(([code, count]) => `${count} ${code}`).join(', ');
-  proof.add(`${name}: acknowledged`, '> 0', told, acknowledged > 0);
+  const responseSummary = [...answers].map(([code, count]) => `${count} ${code}`).join(', ');
+  proof.add(`${name}: acknowledged`, '> 0', responseSummary, acknowledged > 0);
   const drift = await proof.drift();
   proof.add(`${name}: drift`, '0 wrong', `${drift} wrong`, drift === 0);
 }
 
 export async function provePostgresCrashes(proof: Proof, kills: number): Promise<void> {
-  const load = new Load(proof, await wallets(proof), 10).start(40);
-  for (let kill = 0; kill < kills; kill += 1) {
+  const load = new CrashLoad(proof, await createWallets(proof), 10).start(40);
+  for (let killIndex = 0; killIndex < kills; killIndex += 1) {
     await delay(1_000 + Math.random() * 1_000);
     await proof.postgres.kill();
     await delay(300);
@@ -173,35 +174,40 @@ export async function provePostgresCrashes(proof: Proof, kills: number): Promise
   }
   await delay(1_500);
   await settle(proof, load, `PostgreSQL killed ${kills} times under load`);
-  const strange = [...load.codes.keys()].filter(
-    (code) => !['ok', 'billing_unavailable', lost].includes(code),
+  const unexpectedCodes = [...load.codes.keys()].filter(
+    (code) => !['ok', 'billing_unavailable', connectionLost].includes(code),
   );
-  const counted = [...load.codes].map(([code, count]) => `${count} ${code}`).join(', ');
-  proof.add(`PostgreSQL killed ${kills} times: answers`, 'no others', counted, strange.length === 0);
+  const codeCounts = [...load.codes].map(([code, count]) => `${count} ${code}`).join(', ');
+  proof.add(
+    `PostgreSQL killed ${kills} times: answers`,
+    'no others',
+    codeCounts,
+    unexpectedCodes.length === 0,
+  );
 }
 
-/** The database is away for ten seconds: nodes with a slice go on, and nothing is forgotten. */
+/** The database is down for ten seconds: nodes with a slice continue, and nothing is lost. */
 export async function proveOutage(proof: Proof, seconds: number): Promise<void> {
-  const ids = await wallets(proof);
-  const warm = new Load(proof, ids, 5).start(24);
+  const ids = await createWallets(proof);
+  const warm = new CrashLoad(proof, ids, 5).start(24);
   await delay(6_000);
   await warm.stop();
-  await proof.quiet();
+  await proof.waitUntilSettled();
   await proof.postgres.kill();
-  // A few calls a second use up less than the slices hold.
-  const load = new Load(proof, ids, 900).start(6);
+  // A few calls per second use less than the slices hold.
+  const load = new CrashLoad(proof, ids, 900).start(6);
   await delay(seconds * 1_000);
   const during = new Map(load.codes);
-  const stillHere = load.acknowledged.size;
+  const acknowledgedCount = load.acknowledged.size;
   await proof.postgres.launch();
   await delay(2_000);
-  const failed = [...during].reduce((sum, [code, count]) => (code === 'ok' ? sum : sum + count), 0);
-  const found = `${failed} of ${failed + stillHere}`;
+  const failedCount = [...during].reduce((sum, [code, count]) => (code === 'ok' ? sum : sum + count), 0);
+  const summary = `${failedCount} of ${failedCount + acknowledgedCount}`;
   proof.add(
     `${seconds} s without PostgreSQL: failed holds while slices last`,
     '0',
-    found,
-    failed === 0 && stillHere > 0,
+    summary,
+    failedCount === 0 && acknowledgedCount > 0,
   );
   await settle(proof, load, `${seconds} s without PostgreSQL`);
 }

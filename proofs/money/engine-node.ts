@@ -5,10 +5,10 @@ import { type Hold, type LimitRef, MoneyEngine, PostgresMoneyStore } from '#prod
 import { Logger } from '#inside/boot/packages';
 import { type Fault, monotonicMs } from '#product/kernel';
 import { applicationUrl, Database, Notifications } from '#product/platform';
-import type { Answer, Call, FromNode, ToNode } from './node-handle';
+import type { MoneyCallOutcome, MoneyCall, FromNode, ToNode } from './node-handle';
 import { ordinaryOutcome } from './record';
 
-/** The child process: the money engine of one node, out of the bundle, and instead of a supplier a clock. */
+/** Child process: the bundled money engine of one node, with a timer in place of a supplier. */
 async function main(): Promise<void> {
   Logger.overrideLogger(process.env['PROOF_VERBOSE'] ? ['error', 'warn', 'log'] : false);
   const [url = '', dataFolder = ''] = process.argv.slice(2);
@@ -28,13 +28,13 @@ async function main(): Promise<void> {
 
   process.on('message', (message: ToNode) => {
     if (message.kind === 'call')
-      void serve(engine, message.call).then((answer) => tell({ kind: 'answer', answer }));
-    else if (message.kind === 'pending') tell({ kind: 'pending', count: engine.pending });
+      void serve(engine, message.call).then((answer) => send({ kind: 'answer', answer }));
+    else if (message.kind === 'pending') send({ kind: 'pending', count: engine.pending });
     else void stop();
   });
-  // A driver that dies takes its nodes along.
+  // A node ends together with the proof that started it.
   process.on('disconnect', () => process.exit(0));
-  tell({ kind: 'ready' });
+  send({ kind: 'ready' });
 
   async function stop(): Promise<void> {
     await engine.stop();
@@ -44,8 +44,8 @@ async function main(): Promise<void> {
   }
 }
 
-async function serve(engine: MoneyEngine, call: Call): Promise<Answer> {
-  const began = monotonicMs();
+async function serve(engine: MoneyEngine, call: MoneyCall): Promise<MoneyCallOutcome> {
+  const startedAt = monotonicMs();
   const refs: LimitRef[] = [
     { kind: 'key', id: call.keyId },
     { kind: 'wallet', id: call.walletId },
@@ -57,19 +57,19 @@ async function serve(engine: MoneyEngine, call: Call): Promise<Answer> {
   const { requestId } = call;
   let hold: Hold;
   try {
-    // As the gateway does it: a request without a bound takes what is left, and never less than it costs.
-    const least = BigInt(call.unbounded === true ? call.cost : call.bound);
-    hold = await engine.escrow.hold({ requestId, amount: BigInt(call.bound), minAmount: least, refs });
+    // Same rule as the gateway: an unbounded request holds what is left, but at least its cost.
+    const minHold = BigInt(call.unbounded === true ? call.cost : call.bound);
+    hold = await engine.escrow.hold({ requestId, amount: BigInt(call.bound), minAmount: minHold, refs });
   } catch (error) {
     const { code, options } = error as Fault;
     return {
       requestId,
       code: code ?? String(error),
       retryAfterSeconds: options?.retryAfterSeconds ?? null,
-      heldAfterMs: monotonicMs() - began,
+      heldAfterMs: monotonicMs() - startedAt,
     };
   }
-  const heldAfterMs = monotonicMs() - began;
+  const heldAfterMs = monotonicMs() - startedAt;
   await delay(call.answerMs);
   try {
     const { keyId, walletId, answerMs } = call;
@@ -89,7 +89,7 @@ async function serve(engine: MoneyEngine, call: Call): Promise<Answer> {
   return { requestId, code: 'ok', retryAfterSeconds: null, heldAfterMs };
 }
 
-function tell(message: FromNode): void {
+function send(message: FromNode): void {
   if (process.connected) process.send?.(message, () => undefined);
 }
 

@@ -1,56 +1,57 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 
-/** One request, as any caller would make it. */
-export interface Call {
+/** A request, as any caller would send it. */
+export interface MoneyCall {
   readonly requestId: string;
   readonly walletId: number;
   readonly keyId: number;
-  /** The key and model together, where they have a budget. */
+  /** Id of the key and model, if they have a budget. */
   readonly keyModelId?: number;
-  /** A person with budgets of the platform and of their organisation. */
+  /** User with budgets of the platform and of an organisation. */
   readonly userId?: number;
-  /** Nano-dollars, as decimal text: the bound that is held and what it really costs. */
+  /** Nano-dollars as decimal text: the bound that is held. `cost` is the true cost. */
   readonly bound: string;
   readonly cost: string;
   readonly answerMs: number;
-  /** Names no bound: as much is held as is left, `bound` at most. */
+  /** No bound: holds what is left, up to `bound`. */
   readonly unbounded?: boolean;
 }
 
-export interface Answer {
+export interface MoneyCallOutcome {
   readonly requestId: string;
-  /** `ok` when the caller was told so; else the code of the refusal. */
+  /** `ok` for a successful call; otherwise the refusal code. */
   readonly code: string;
   readonly retryAfterSeconds: number | null;
-  /** From the request to the hold or its refusal. */
+  /** From the request until the hold or its refusal. */
   readonly heldAfterMs: number;
 }
 
-/** The interface to a gateway node, of any kind, that the proof needs. */
-export interface GatewayNode {
-  call(call: Call): Promise<Answer>;
-  /** Records that are not committed yet. */
+/** Interface of a gateway node as the proof needs it. */
+export interface MoneyNode {
+  call(call: MoneyCall): Promise<MoneyCallOutcome>;
+  /** Number of uncommitted records. */
   pending(): Promise<number>;
   kill(): Promise<void>;
   stop(): Promise<void>;
 }
 
-export type StartNode = (place: {
+export type StartNode = (nodeIndex: {
   readonly url: string;
   readonly dataFolder: string;
-}) => Promise<GatewayNode>;
+}) => Promise<MoneyNode>;
 
-export type ToNode = { readonly kind: 'call'; readonly call: Call } | { readonly kind: 'pending' | 'stop' };
+export type ToNode =
+  { readonly kind: 'call'; readonly call: MoneyCall } | { readonly kind: 'pending' | 'stop' };
 export type FromNode =
   | { readonly kind: 'ready' }
-  | { readonly kind: 'answer'; readonly answer: Answer }
+  | { readonly kind: 'answer'; readonly answer: MoneyCallOutcome }
   | { readonly kind: 'pending'; readonly count: number };
 
-/** A caller sees this of a node that died before it answered. */
-export const lost = 'connection lost';
+/** Outcome for the caller of a node that died before responding. */
+export const connectionLost = 'connection lost';
 
-/** A process with the money engine and a pretend supplier that answers after a while. */
+/** Starts a process with the money engine and a fake supplier that responds after a delay. */
 export const startEngineNode: StartNode = async ({ url, dataFolder }) => {
   const child = fork(join(__dirname, 'engine-node.js'), [url, dataFolder], {
     execArgv: ['--no-warnings'],
@@ -61,43 +62,48 @@ export const startEngineNode: StartNode = async ({ url, dataFolder }) => {
   return node;
 };
 
-class EngineNode implements GatewayNode {
+class EngineNode implements MoneyNode {
   readonly ready: Promise<void>;
   private readonly exited: Promise<void>;
-  private readonly open = new Map<string, (answer: Answer) => void>();
-  private counting: ((count: number) => void)[] = [];
+  private readonly open = new Map<string, (answer: MoneyCallOutcome) => void>();
+  private pendingCounts: ((count: number) => void)[] = [];
 
   constructor(private readonly child: ChildProcess) {
     this.exited = new Promise((resolve) => child.once('exit', () => resolve()));
     this.ready = new Promise((resolve, reject) => {
       child.on('message', (message: FromNode) => {
         if (message.kind === 'ready') resolve();
-        else if (message.kind === 'answer') this.answered(message.answer);
-        else for (const count of this.counting.splice(0)) count(message.count);
+        else if (message.kind === 'answer') this.handleOutcome(message.answer);
+        else for (const count of this.pendingCounts.splice(0)) count(message.count);
       });
       void this.exited.then(() => reject(new Error('the node ended before it was ready')));
     });
     child.on('error', () => undefined);
     void this.exited.then(() => {
       for (const requestId of [...this.open.keys()]) {
-        this.answered({ requestId, code: lost, retryAfterSeconds: null, heldAfterMs: 0 });
+        this.handleOutcome({ requestId, code: connectionLost, retryAfterSeconds: null, heldAfterMs: 0 });
       }
     });
   }
 
-  call(call: Call): Promise<Answer> {
+  call(call: MoneyCall): Promise<MoneyCallOutcome> {
     return new Promise((resolve) => {
       this.open.set(call.requestId, resolve);
       this.send({ kind: 'call', call });
       if (!this.child.connected) {
-        this.answered({ requestId: call.requestId, code: lost, retryAfterSeconds: null, heldAfterMs: 0 });
+        this.handleOutcome({
+          requestId: call.requestId,
+          code: connectionLost,
+          retryAfterSeconds: null,
+          heldAfterMs: 0,
+        });
       }
     });
   }
 
   pending(): Promise<number> {
     return new Promise((resolve) => {
-      this.counting.push(resolve);
+      this.pendingCounts.push(resolve);
       this.send({ kind: 'pending' });
     });
   }
@@ -109,16 +115,16 @@ class EngineNode implements GatewayNode {
 
   async stop(): Promise<void> {
     this.send({ kind: 'stop' });
-    const giveUp = setTimeout(() => this.child.kill('SIGKILL'), 20_000);
+    const killTimer = setTimeout(() => this.child.kill('SIGKILL'), 20_000);
     await this.exited;
-    clearTimeout(giveUp);
+    clearTimeout(killTimer);
   }
 
   private send(message: ToNode): void {
     if (this.child.connected) this.child.send(message, () => undefined);
   }
 
-  private answered(answer: Answer): void {
+  private handleOutcome(answer: MoneyCallOutcome): void {
     this.open.get(answer.requestId)?.(answer);
     this.open.delete(answer.requestId);
   }

@@ -6,16 +6,16 @@ import { Ledger, Limits, type MoneyReport, verifyMoney } from '#product/billing'
 import { uuidv7 } from '#product/kernel';
 import { applicationUrl, Database } from '#product/platform';
 import { Findings } from '../../test/system/findings';
-import type { Answer, Call, GatewayNode, StartNode } from './node-handle';
+import type { MoneyCallOutcome, MoneyCall, MoneyNode, StartNode } from './node-handle';
 import type { PostgresServer } from '../../test/system/postgres-server';
 
 export const usd = 1_000_000_000n;
 
-/** All the scenarios share a server, nodes, fresh wallets, and the books. */
+/** Shared by all scenarios: a server, nodes, new wallets and the books. */
 export class Proof {
   readonly findings = new Findings('prove:money');
-  readonly nodes: GatewayNode[] = [];
-  private wallets = 1_000;
+  readonly nodes: MoneyNode[] = [];
+  private lastWalletId = 1_000;
   private source?: DataSource;
 
   constructor(
@@ -24,14 +24,14 @@ export class Proof {
   ) {}
 
   async startNodes(count: number): Promise<void> {
-    for (let place = this.nodes.length; place < count; place += 1) await this.startAt(place);
+    for (let nodeIndex = this.nodes.length; nodeIndex < count; nodeIndex += 1) await this.startAt(nodeIndex);
   }
 
-  /** A node begins, or begins again, in the data folder of its place. */
-  async startAt(place: number): Promise<void> {
-    const dataFolder = join(this.postgres.folder, `node-${place}`);
+  /** Starts or restarts a node in the data folder of its index. */
+  async startAt(nodeIndex: number): Promise<void> {
+    const dataFolder = join(this.postgres.folder, `node-${nodeIndex}`);
     mkdirSync(dataFolder, { recursive: true });
-    this.nodes[place] = await this.startNode({ url: this.postgres.url, dataFolder });
+    this.nodes[nodeIndex] = await this.startNode({ url: this.postgres.url, dataFolder });
   }
 
   async database(): Promise<Database> {
@@ -47,10 +47,10 @@ export class Proof {
     return (await this.database()).query<Row>(sql, parameters);
   }
 
-  /** A wallet with so much in it, and a key beside it with a limit far away. */
+  /** Creates a wallet with this balance and a key with a distant limit. */
   async wallet(amount: bigint): Promise<number> {
     const database = await this.database();
-    const walletId = (this.wallets += 1);
+    const walletId = (this.lastWalletId += 1);
     await database.transaction(async (tx) => {
       await new Ledger(database).post(tx, {
         walletId,
@@ -72,19 +72,19 @@ export class Proof {
     return (await new Ledger(await this.database()).wallet(walletId)).balance;
   }
 
-  call(place: number, walletId: number, rest: Partial<Call> = {}): Promise<Answer> {
-    return this.nodes[place]!.call({
+  call(nodeIndex: number, walletId: number, overrides: Partial<MoneyCall> = {}): Promise<MoneyCallOutcome> {
+    return this.nodes[nodeIndex]!.call({
       requestId: uuidv7(),
       walletId,
       keyId: walletId,
       bound: '5000000',
       cost: String(1_000_000 + Math.floor(Math.random() * 4_000_000)),
       answerMs: 30 + Math.random() * 170,
-      ...rest,
+      ...overrides,
     });
   }
 
-  /** No settlement is committed from now on, until what it answers is called. */
+  /** Blocks all settlements until the returned function is called. */
   async holdSettlements(): Promise<() => Promise<void>> {
     const runner = (await this.database()).source.createQueryRunner();
     await runner.startTransaction();
@@ -95,14 +95,14 @@ export class Proof {
     };
   }
 
-  /** Waits until everything that was settled is committed. */
-  async quiet(): Promise<void> {
-    await this.quietAt(...this.nodes.keys());
+  /** Waits until every settlement is committed. */
+  async waitUntilSettled(): Promise<void> {
+    await this.waitUntilSettledAt(...this.nodes.keys());
   }
 
-  async quietAt(...places: readonly number[]): Promise<void> {
-    for (let waited = 0; waited < 60_000; waited += 20) {
-      const pending = await Promise.all(places.map((place) => this.nodes[place]!.pending()));
+  async waitUntilSettledAt(...places: readonly number[]): Promise<void> {
+    for (let waitedMs = 0; waitedMs < 60_000; waitedMs += 20) {
+      const pending = await Promise.all(places.map((nodeIndex) => this.nodes[nodeIndex]!.pending()));
       if (pending.every((count) => count === 0)) return;
       await delay(20);
     }

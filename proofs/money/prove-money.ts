@@ -1,13 +1,13 @@
 import 'reflect-metadata';
 import { migrations } from '#migrations';
 import { migrate } from '#inside/platform/database/migrate';
-import { partsGiven, runProof } from '../../test/system/findings';
+import { partsFromArguments, runProof } from '../../test/system/findings';
 import { proveBounds } from './bounds';
 import { proveBrokenBooks } from './broken-books/prove-broken-books';
 import { proveJournalNearTheEnd, proveNodeCrashes, proveOutage, provePostgresCrashes } from './crashes';
 import { startEngineNode } from './node-handle';
 import { proveKeyLimits } from './key-limits';
-import { proveBudgetsOfPerson, proveInvoices } from './person-budgets';
+import { proveUserBudgets, proveInvoices } from './user-budgets';
 import { proveOneDollar } from './one-dollar';
 import { PostgresServer } from '../../test/system/postgres-server';
 import { Proof } from './proof';
@@ -15,8 +15,10 @@ import { proveNoLiveLock, proveNothingIdleRefuses } from './starvation';
 
 const runs = Number(process.env['PROOF_RUNS'] ?? 20);
 
-/** With arguments, only the scenarios named: dollar, bounds, idle, starve, nodes, journal, postgres, limits, outage,
- * person, invoices, books (of these, PROOF_SEED picks the victims). */
+/**
+ * Arguments select scenarios: dollar, bounds, idle, starve, nodes, journal, postgres, limits, outage, person, invoices,
+ * books (PROOF_SEED picks their victims).
+ */
 const scenarios: Readonly<Record<string, (proof: Proof) => Promise<void>>> = {
   dollar: (proof) => proveOneDollar(proof, runs),
   bounds: proveBounds,
@@ -26,7 +28,7 @@ const scenarios: Readonly<Record<string, (proof: Proof) => Promise<void>>> = {
   journal: (proof) => proveJournalNearTheEnd(proof, 3),
   postgres: (proof) => provePostgresCrashes(proof, 5),
   limits: proveKeyLimits,
-  person: proveBudgetsOfPerson,
+  person: proveUserBudgets,
   invoices: proveInvoices,
   outage: (proof) => proveOutage(proof, 10),
   books: (proof) => proveBrokenBooks(proof, process.env['PROOF_SEED'] ?? String(Date.now())),
@@ -34,14 +36,15 @@ const scenarios: Readonly<Record<string, (proof: Proof) => Promise<void>>> = {
 
 async function main(): Promise<void> {
   if (!Number.isSafeInteger(runs) || runs < 1) throw new Error('PROOF_RUNS takes a whole number from 1');
-  const wanted = partsGiven(Object.keys(scenarios));
+  const selectedParts = partsFromArguments(Object.keys(scenarios));
   const postgres = await PostgresServer.start();
   const { ownerUrl, url } = postgres;
   await migrate({ url: ownerUrl, serviceUrl: url, migrations, queue: false });
   const proof = new Proof(postgres, startEngineNode);
   try {
     await proof.startNodes(2);
-    for (const [name, prove] of Object.entries(scenarios)) if (wanted.includes(name)) await prove(proof);
+    for (const [name, prove] of Object.entries(scenarios))
+      if (selectedParts.includes(name)) await prove(proof);
   } finally {
     await proof.close();
   }

@@ -1,8 +1,8 @@
 import { NO_USAGE } from '#product/kernel';
 import type { SettleOutcome } from '../../src/billing';
 
-/** The record of an ordinary chat call, apart from what matters at hand: proofs, benchmarks and tests share it. */
-export const ordinaryOutcome = (rest: Partial<SettleOutcome> = {}): SettleOutcome => ({
+/** Creates the record of an ordinary chat call with overrides; shared by proofs, benchmarks and tests. */
+export const ordinaryOutcome = (overrides: Partial<SettleOutcome> = {}): SettleOutcome => ({
   keyId: null,
   userId: null,
   organisationId: null,
@@ -40,5 +40,5 @@ export const ordinaryOutcome = (rest: Partial<SettleOutcome> = {}): SettleOutcom
   surcharges: null,
   gates: null,
   excess: null,
-  ...rest,
+  ...overrides,
 });

@@ -1,33 +1,33 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** One answer, read whole, with what scenarios ask of it. */
-export interface Answer {
+/** A completely read response with the parts that scenarios check. */
+export interface ReadResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
   readonly bytes: Buffer;
 }
 
-export interface Sent {
+export interface ClientRequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   readonly json?: unknown;
   /** Sent as an HTML form would send it. */
   readonly form?: Readonly<Record<string, string>>;
-  /** Sent as it is. */
+  /** Sent unchanged. */
   readonly body?: string | FormData;
 }
 
 const DEADLINE_MS = 20_000;
 
-/** A caller of the service: an address, and the headers that authenticate it. */
+/** A client of the service: a base URL and authentication headers. */
 export class Client {
   constructor(
     private readonly url: string,
     private readonly identity: Readonly<Record<string, string>> = {},
   ) {}
 
-  /** Those that say who it is. */
+  /** Authentication headers. */
   get headers(): Readonly<Record<string, string>> {
     return this.identity;
   }
@@ -36,23 +36,27 @@ export class Client {
     return new Client(this.url, { ...this.identity, ...headers });
   }
 
-  get(path: string, sent: Sent = {}): Promise<Answer> {
-    return this.send('GET', path, sent);
+  get(path: string, options: ClientRequestOptions = {}): Promise<ReadResponse> {
+    return this.send('GET', path, options);
   }
 
-  post(path: string, sent: Sent = {}): Promise<Answer> {
-    return this.send('POST', path, sent);
+  post(path: string, options: ClientRequestOptions = {}): Promise<ReadResponse> {
+    return this.send('POST', path, options);
   }
 
-  patch(path: string, sent: Sent = {}): Promise<Answer> {
-    return this.send('PATCH', path, sent);
+  patch(path: string, options: ClientRequestOptions = {}): Promise<ReadResponse> {
+    return this.send('PATCH', path, options);
   }
 
-  delete(path: string, sent: Sent = {}): Promise<Answer> {
-    return this.send('DELETE', path, sent);
+  delete(path: string, options: ClientRequestOptions = {}): Promise<ReadResponse> {
+    return this.send('DELETE', path, options);
   }
 
-  async send(method: string, path: string, { headers = {}, json, form, body }: Sent = {}): Promise<Answer> {
+  async send(
+    method: string,
+    path: string,
+    { headers = {}, json, form, body }: ClientRequestOptions = {},
+  ): Promise<ReadResponse> {
     const payload =
       json !== undefined ? JSON.stringify(json) : form !== undefined ? new URLSearchParams(form) : body;
     const response = await fetch(`${this.url}${path}`, {
@@ -60,7 +64,7 @@ export class Client {
       redirect: 'manual',
       headers: {
         ...this.identity,
-        // A browser says this of a request from our own pages.
+        // Browsers send these headers with requests from own pages.
         ...(method === 'GET' ? {} : { 'sec-fetch-site': 'same-origin', origin: this.url }),
         ...(json === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
@@ -73,8 +77,8 @@ export class Client {
   }
 }
 
-/** The body as an object; what is no JSON is a failure that shows the text. */
-export function jsonOf(answer: Answer): Record<string, unknown> {
+/** Parses the body as an object; fails with the text if it is not JSON. */
+export function jsonOf(answer: ReadResponse): Record<string, unknown> {
   try {
     return JSON.parse(answer.text) as Record<string, unknown>;
   } catch {
@@ -82,7 +86,7 @@ export function jsonOf(answer: Answer): Record<string, unknown> {
   }
 }
 
-export function expectStatus(answer: Answer, status: number, code?: string): void {
+export function expectStatus(answer: ReadResponse, status: number, code?: string): void {
   if (answer.status !== status) {
     throw new Error(`status ${answer.status}, wanted ${status}: ${answer.text.slice(0, 300)}`);
   }
@@ -95,8 +99,8 @@ export function expect(holds: boolean, what: string): asserts holds {
   if (!holds) throw new Error(what);
 }
 
-/** Requests are on record soon after their answer. */
-export async function soon(check: () => Promise<boolean>, what: string): Promise<void> {
+/** Waits for a condition; requests are recorded shortly after their response. */
+export async function eventually(check: () => Promise<boolean>, what: string): Promise<void> {
   const deadline = Date.now() + 10_000;
   while (!(await check())) {
     expect(Date.now() < deadline, what);

@@ -5,17 +5,17 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 const clientId = 'switchboard';
 const clientSecret = 'a secret of the proof that is long enough';
 
-/** An OpenID provider without a page: what a person would agree to there is said by `recognise`. */
-export interface IdentityProvider {
+/** An OpenID provider without pages; `recognise` stands for the user's consent. */
+export interface TestIdentityProvider {
   readonly issuer: string;
-  /** The settings under which the service knows it in both of its slots. */
+  /** Settings that configure the provider in both slots of the service. */
   readonly environment: Readonly<Record<string, string>>;
-  /** This person agrees to what the browser was sent with; returns what it brings back to the service. */
+  /** The user consents to the request in `location`; returns the query of the callback. */
   recognise(location: string, person: { subject: string; email: string }): URLSearchParams;
   stop(): Promise<void>;
 }
 
-export async function startIdentityProvider(): Promise<IdentityProvider> {
+export async function startIdentityProvider(): Promise<TestIdentityProvider> {
   const { privateKey, publicKey } = await generateKeyPair('ES256');
   const key = { ...(await exportJWK(publicKey)), alg: 'ES256', kid: 'one' };
   const codes = new Map<string, { subject: string; email: string; nonce: string }>();
@@ -24,9 +24,9 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
   async function tokenFor(code: string): Promise<object> {
-    const given = codes.get(code);
-    if (given === undefined || !codes.delete(code)) return { error: 'invalid_grant' };
-    const { subject, email, nonce } = given;
+    const grant = codes.get(code);
+    if (grant === undefined || !codes.delete(code)) return { error: 'invalid_grant' };
+    const { subject, email, nonce } = grant;
     const token = new SignJWT({ nonce, email, email_verified: true, name: 'Ina Roth' })
       .setProtectedHeader({ alg: 'ES256', kid: 'one' })
       .setIssuer(issuer)
@@ -68,10 +68,10 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
       ]),
     ),
     recognise: (location, person) => {
-      const asked = new URL(location).searchParams;
+      const authorizationQuery = new URL(location).searchParams;
       const code = `code-${codes.size}-${Math.random()}`;
-      codes.set(code, { ...person, nonce: asked.get('nonce') ?? '' });
-      return new URLSearchParams({ code, state: asked.get('state') ?? '' });
+      codes.set(code, { ...person, nonce: authorizationQuery.get('nonce') ?? '' });
+      return new URLSearchParams({ code, state: authorizationQuery.get('state') ?? '' });
     },
     stop: () =>
       new Promise((resolve) => {

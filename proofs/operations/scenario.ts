@@ -1,17 +1,17 @@
 import type { World } from './world';
 
-type Step = (world: World) => Promise<void>;
+type ScenarioStep = (world: World) => Promise<void>;
 
 /**
- * An operation is proven so: its effect is seen, and bad input is refused with a code of the catalogue. A
- * caller without rights is refused, too.
+ * A proof of an operation: its effect is visible, invalid input is rejected with a code of the catalogue, and a caller
+ * without permission is rejected.
  */
 export interface Scenario {
-  /** As the contract names it: `POST /v1/manage/keys`. */
+  /** Name of the operation in the contract, such as `POST /v1/manage/keys`. */
   readonly operation: string;
-  readonly success: Step;
-  /** `none` where an operation reads nothing of the request; the runner then asks it with a wrong verb. */
-  readonly badInput: Step | 'none';
-  /** `public` where the contract asks for no credentials. `success` then runs without them. */
-  readonly withoutRights: Step | 'public';
+  readonly success: ScenarioStep;
+  /** `none` if an operation reads nothing from the request; the runner then calls it with a wrong method. */
+  readonly badInput: ScenarioStep | 'none';
+  /** `public` if the contract requires no credentials; `success` then runs without them. */
+  readonly withoutRights: ScenarioStep | 'public';
 }

@@ -1,47 +1,49 @@
 import type { UserRole } from '../../src/kernel';
 import { ProcessorSimulator } from '../../simulator/processor/processor-simulator';
 import { type ProofGateway, startGateway } from '../../test/system/gateway';
-import type { NewUser } from '../../test/system/rows';
+import type { NewUser } from '../../test/system/installation-database';
 import { Client } from './http';
-import { type IdentityProvider, startIdentityProvider } from './identity-provider';
+import { type TestIdentityProvider, startIdentityProvider } from './identity-provider';
 
-/** A further address of the portal, as a reseller has one. */
+/** Additional portal address of a reseller. */
 export const resellerOrigin = 'http://models.reseller.localhost';
 
-export interface Person {
+export interface PortalUser {
   readonly userId: number;
   readonly email: string;
   readonly client: Client;
-  /** The session's cookie. */
+  /** Session cookie. */
   readonly session: string;
 }
 
-type Ground = readonly [
+type WorldResources = readonly [
   gateway: ProofGateway,
   organisationId: number,
   otherOrganisationId: number,
-  provider: IdentityProvider,
+  provider: TestIdentityProvider,
   processor: ProcessorSimulator,
 ];
 
-/** One installation with the sandbox's models, two organisations, and a person of every role. */
+/** An installation with the sandbox's models, two organisations and a user of every role. */
 export class World {
-  private readonly people = new Map<string, Promise<Person>>();
+  private readonly people = new Map<string, Promise<PortalUser>>();
 
   protected constructor(
     readonly gateway: ProofGateway,
     readonly organisationId: number,
     readonly otherOrganisationId: number,
-    readonly provider: IdentityProvider,
-    /** People pay here; events are brought when a scenario says so. */
+    readonly provider: TestIdentityProvider,
+    /** Payment processor; its events are delivered only when a scenario says so. */
     readonly processor: ProcessorSimulator,
   ) {}
 
   static async open(environment: Readonly<Record<string, string>> = {}): Promise<World> {
-    return new World(...(await World.ground(environment)));
+    return new World(...(await World.openResources(environment)));
   }
 
-  protected static async ground(environment: Readonly<Record<string, string>>): Promise<Ground> {
+  protected static async openResources(
+    environment: Readonly<Record<string, string>>,
+  ): Promise<WorldResources> {
     const provider = await startIdentityProvider();
     const processor = await ProcessorSimulator.start();
     const gateway = await startGateway({
@@ -65,17 +67,17 @@ export class World {
     return [gateway, ours, theirs, provider, processor];
   }
 
-  /** Callers find the service here. */
+  /** Base URL for clients. */
   get url(): string {
     return this.gateway.node.url;
   }
 
-  /** A caller without credentials. */
+  /** Unauthenticated client. */
   get anonymous(): Client {
     return new Client(this.url);
   }
 
-  /** The demo key, as both families of clients send one. */
+  /** Client with the demo key, sent in the headers of both API formats. */
   get key(): Client {
     return this.anonymous.with({ authorization: `Bearer ${this.gateway.node.keys.demo}` });
   }
@@ -84,31 +86,34 @@ export class World {
     return this.anonymous.with({ authorization: `Bearer ${this.gateway.node.keys.root}` });
   }
 
-  /** A person of this role in our organisation, signed in; the same one whenever asked. */
-  person(role: UserRole): Promise<Person> {
-    return this.remembered(role, () => this.newPerson({ role, organisationId: this.organisationId }));
+  /** Signed-in user of this role in the own organisation; always the same one. */
+  person(role: UserRole): Promise<PortalUser> {
+    return this.cachedPerson(role, () => this.newPerson({ role, organisationId: this.organisationId }));
   }
 
-  /** A person of this role in the other organisation, who has no business with ours. */
-  stranger(role: UserRole): Promise<Person> {
-    return this.remembered(`stranger ${role}`, () =>
+  /** User of this role in the other organisation. */
+  stranger(role: UserRole): Promise<PortalUser> {
+    return this.cachedPerson(`stranger ${role}`, () =>
       this.newPerson({ role, organisationId: this.otherOrganisationId }),
     );
   }
 
-  /** A person whom a scenario has to itself. */
-  async newPerson(account: NewUser = {}): Promise<Person> {
+  /** A new user for one scenario. */
+  async newPerson(account: NewUser = {}): Promise<PortalUser> {
     return this.signIn(await this.gateway.rows.addUser({ billingExempt: true, ...account }));
   }
 
-  async signIn({ id, email }: { readonly id: number; readonly email: string }): Promise<Person> {
+  async signIn({ id, email }: { readonly id: number; readonly email: string }): Promise<PortalUser> {
     const session = await this.gateway.rows.openSession(id);
     const client = this.anonymous.with({ cookie: `svc_session=${session}` });
     return { userId: id, email, client, session };
   }
 
-  /** A client key of this person; its row and its text. */
-  async newKey(person: Person, name = 'proof'): Promise<{ id: number; publicId: string; client: Client }> {
+  /** A client key of this user, with its row id and a client. */
+  async newKey(
+    person: PortalUser,
+    name = 'proof',
+  ): Promise<{ id: number; publicId: string; client: Client }> {
     const { node, rows } = this.gateway;
     const { publicId, text } = await node.addKey({ name, user_id: person.userId });
     const [row] = await rows.query<{ id: number }>('SELECT id FROM api_key WHERE public_id = $1', [publicId]);
@@ -125,9 +130,9 @@ export class World {
     await this.processor.stop();
   }
 
-  private remembered(name: string, make: () => Promise<Person>): Promise<Person> {
-    const known = this.people.get(name) ?? make();
-    this.people.set(name, known);
-    return known;
+  private cachedPerson(name: string, make: () => Promise<PortalUser>): Promise<PortalUser> {
+    const existing = this.people.get(name) ?? make();
+    this.people.set(name, existing);
+    return existing;
   }
 }

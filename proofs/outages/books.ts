@@ -23,7 +23,7 @@ interface ChargeRow {
   at: Date;
 }
 
-/** The books read the database as its owner. */
+/** Reads the books as the owner of the database. */
 export class Books {
   private constructor(readonly database: Database) {}
 
@@ -36,12 +36,12 @@ export class Books {
     return this.read('request_id = ANY ($1::uuid[])', [ids]);
   }
 
-  /** The same, once each of them has one: a settled request is committed some moments later. */
+  /** Waits until every request has a record, because a settled request is committed moments later. */
   async settledRecords(ids: readonly string[], withinMs = 5_000): Promise<Charge[]> {
-    for (let waited = 0; ; waited += 200) {
+    for (let waitedMs = 0; ; waitedMs += 200) {
       const records = await this.records(ids);
-      const found = new Set(records.map(({ requestId }) => requestId));
-      if (found.size === new Set(ids).size || waited >= withinMs) return records;
+      const foundIds = new Set(records.map(({ requestId }) => requestId));
+      if (foundIds.size === new Set(ids).size || waitedMs >= withinMs) return records;
       await delay(200);
     }
   }
@@ -50,29 +50,29 @@ export class Books {
     return this.read('key_id = (SELECT id FROM api_key WHERE public_id = $1)', [publicId]);
   }
 
-  /** The count is of requests answered in full that do not have exactly one charged record in the end. */
-  async lost(ids: readonly string[], withinMs = 20_000): Promise<number> {
-    for (let waited = 0; ; waited += 200) {
+  /** Number of completely answered requests that never get exactly one charged record. */
+  async countLost(ids: readonly string[], withinMs = 20_000): Promise<number> {
+    for (let waitedMs = 0; ; waitedMs += 200) {
       const times = new Map<string, number>();
       for (const { requestId, costNano } of await this.records(ids)) {
         if (costNano > 0n) times.set(requestId, (times.get(requestId) ?? 0) + 1);
       }
-      const wrong = ids.filter((id) => times.get(id) !== 1).length;
-      if (wrong === 0 || waited >= withinMs) return wrong;
+      const mismatchCount = ids.filter((id) => times.get(id) !== 1).length;
+      if (mismatchCount === 0 || waitedMs >= withinMs) return mismatchCount;
       await delay(200);
     }
   }
 
-  /** Requests that were charged more than once. */
-  async chargedTwice(): Promise<number> {
+  /** Number of requests charged more than once. */
+  async countChargedTwice(): Promise<number> {
     const rows = await this.database.query(
       'SELECT FROM request_record WHERE cost_nano > 0 GROUP BY request_id HAVING count(*) > 1',
     );
     return rows.length;
   }
 
-  /** So many of the equalities do not hold, one a thing that was looked at. */
-  async drift(): Promise<number> {
+  /** Number of invariants of the books that do not hold. */
+  async countDrift(): Promise<number> {
     const { checks } = await verifyMoney(this.database);
     return checks.reduce((sum, { wrong }) => sum + wrong.length, 0);
   }

@@ -1,20 +1,20 @@
 import type { DialectName } from '../failover/dialects';
 import type { Shot } from './load';
 
-interface Addresses {
+interface OutageSupplierUrls {
   readonly steady: string;
   readonly slow: string;
 }
 
-/** One model a dialect; two beside the slow one, at its own supplier and elsewhere. */
+/** Models: one per dialect, and two next to the slow one: at its own supplier and at another. */
 export const models = { chat: 'chatty', messages: 'messenger', responses: 'chatty' } as const;
 export const SLOW = 'slow';
 export const NEIGHBOUR = 'neighbour';
-/** For answers that no buffer on their way can hold. */
+/** For responses too large for any buffer on the way. */
 export const ENDLESS = 'endless';
 
-/** JSON is YAML. */
-export function catalogueOf({ steady, slow }: Addresses): string {
+/** JSON is valid YAML. */
+export function catalogueOf({ steady, slow }: OutageSupplierUrls): string {
   const provider = (style: string, url: string): object => ({
     style,
     base_url: url,
@@ -40,7 +40,7 @@ export function catalogueOf({ steady, slow }: Addresses): string {
       messenger: model('messenger'),
       [SLOW]: model(SLOW),
       [NEIGHBOUR]: model(NEIGHBOUR),
-      // Cheap, so that hundreds of them at once hold nothing worth speaking of.
+      // Cheap, so that hundreds of concurrent requests hold a negligible amount.
       [ENDLESS]: {
         ...model(ENDLESS, 'chatty'),
         max_output_tokens: 100_000,
@@ -52,23 +52,23 @@ export function catalogueOf({ steady, slow }: Addresses): string {
 
 export const dialects: readonly DialectName[] = ['chat', 'messages', 'responses'];
 
-/** Every dialect in turn, streamed and whole. */
-export const mixed = (place: number, directives = '[[tokens=20]]'): Shot => {
-  const dialect = dialects[place % dialects.length]!;
-  const stream = place % 2 === 0;
-  return { dialect, model: models[dialect], stream, prompt: `Question ${place} ${directives}` };
+/** Alternates dialects, streaming and non-streaming. */
+export const mixedShot = (index: number, directives = '[[tokens=20]]'): Shot => {
+  const dialect = dialects[index % dialects.length]!;
+  const stream = index % 2 === 0;
+  return { dialect, model: models[dialect], stream, prompt: `Question ${index} ${directives}` };
 };
 
-/** An answer that takes about so long to be said. */
-export const longStream = (place: number, seconds: number): Shot => {
-  const PACE_MS = 100;
-  const words = Math.max(1, Math.round((seconds * 1_000) / PACE_MS));
-  return { ...mixed(2 * place, `[[tokens=${words}]][[pace=${PACE_MS}]]`), stream: true };
+/** A stream that takes about this long. */
+export const longStreamShot = (index: number, seconds: number): Shot => {
+  const TOKEN_INTERVAL_MS = 100;
+  const words = Math.max(1, Math.round((seconds * 1_000) / TOKEN_INTERVAL_MS));
+  return { ...mixedShot(2 * index, `[[tokens=${words}]][[pace=${TOKEN_INTERVAL_MS}]]`), stream: true };
 };
 
-export const plain = (model: string, place: number): Shot => ({
+export const plainShot = (model: string, index: number): Shot => ({
   dialect: 'chat',
   model,
   stream: false,
-  prompt: `Question ${place} [[tokens=20]]`,
+  prompt: `Question ${index} [[tokens=20]]`,
 });

@@ -4,24 +4,28 @@ import { uuidv7 } from '#product/kernel';
 import type { Endpoint, Shot } from './load';
 
 /** A call whose caller disconnected early, as the caller saw it. */
-export interface Left {
+export interface DisconnectedCall {
   readonly requestId: string;
   readonly shot: Shot;
-  /** When it hung up, on the clock of the machine, in milliseconds. */
-  readonly leftAt: number;
-  /** It had so many pieces of the answer's text. */
+  /** Time of the disconnect on the wall clock, in ms. */
+  readonly disconnectedAt: number;
+  /** Number of text pieces received. */
   readonly pieces: number;
-  /** The answer was whole before it could leave. */
-  readonly tooLate: boolean;
+  /** The response was complete before the caller disconnected. */
+  readonly isTooLate: boolean;
 }
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1_000 });
 const wallClock = (): number => performance.timeOrigin + performance.now();
 
-/** After so many pieces of text, or after so long. */
-export type When = { readonly pieces: number } | { readonly ms: number };
+/** Disconnect after this many pieces of text, or after this time. */
+export type DisconnectAfter = { readonly pieces: number } | { readonly ms: number };
 
-export function callAndDisconnect({ url, key }: Endpoint, shot: Shot, when: When): Promise<Left> {
+export function callAndDisconnect(
+  { url, key }: Endpoint,
+  shot: Shot,
+  when: DisconnectAfter,
+): Promise<DisconnectedCall> {
   const requestId = uuidv7();
   const { path, body } = shapes[shot.dialect];
   const text = JSON.stringify(body({ ...shot, prompt: `${shot.prompt} call-${requestId}` }));
@@ -32,31 +36,31 @@ export function callAndDisconnect({ url, key }: Endpoint, shot: Shot, when: When
     'x-request-id': requestId,
   };
   return new Promise((resolve) => {
-    const sent = request(url + path, { method: 'POST', headers, agent });
-    const leaving = new Disconnection(sent, (leftAt, pieces, tooLate) =>
-      resolve({ requestId, shot, leftAt, pieces, tooLate }),
+    const outgoing = request(url + path, { method: 'POST', headers, agent });
+    const disconnection = new Disconnection(outgoing, (leftAt, pieces, tooLate) =>
+      resolve({ requestId, shot, disconnectedAt: leftAt, pieces, isTooLate: tooLate }),
     );
-    sent.on('error', () => leaving.end(true));
-    sent.on('response', (response) => leaving.read(response, shot, when));
-    sent.end(text);
-    if ('ms' in when) setTimeout(() => leaving.end(false), when.ms);
+    outgoing.on('error', () => disconnection.end(true));
+    outgoing.on('response', (response) => disconnection.read(response, shot, when));
+    outgoing.end(text);
+    if ('ms' in when) setTimeout(() => disconnection.end(false), when.ms);
   });
 }
 
 export const closeConnections = (): void => agent.destroy();
 
-/** Reads the answer until the moment to disconnect, and disconnects once. */
+/** Reads the response until the moment to disconnect, and disconnects once. */
 class Disconnection {
   private pieces = 0;
   private rest = '';
-  private hasLeft = false;
+  private hasDisconnected = false;
 
   constructor(
     private readonly sent: ClientRequest,
-    private readonly told: (leftAt: number, pieces: number, tooLate: boolean) => void,
+    private readonly onDisconnect: (leftAt: number, pieces: number, tooLate: boolean) => void,
   ) {}
 
-  read(response: IncomingMessage, shot: Shot, when: When): void {
+  read(response: IncomingMessage, shot: Shot, when: DisconnectAfter): void {
     response.setEncoding('utf8').on('data', (text: string) => {
       if (!shot.stream) return;
       this.count(text, shot);
@@ -66,11 +70,11 @@ class Disconnection {
   }
 
   end(tooLate: boolean): void {
-    if (this.hasLeft) return;
-    this.hasLeft = true;
-    const leftAt = wallClock();
+    if (this.hasDisconnected) return;
+    this.hasDisconnected = true;
+    const disconnectedAt = wallClock();
     this.sent.destroy();
-    this.told(leftAt, this.pieces, tooLate);
+    this.onDisconnect(disconnectedAt, this.pieces, tooLate);
   }
 
   private count(text: string, { dialect }: Shot): void {
@@ -83,6 +87,6 @@ class Disconnection {
   }
 }
 
-/** The call that a supplier's record is about. */
-export const callIn = (rawBody: string | null): string | undefined =>
+/** Returns the request id within a request recorded by a supplier. */
+export const requestIdIn = (rawBody: string | null): string | undefined =>
   /call-([0-9a-f-]{36})/.exec(rawBody ?? '')?.[1];

@@ -1,18 +1,18 @@
-import type { Testbed } from './testbed';
-import type { Report } from './report';
+import type { OutageTestbed } from './testbed';
+import type { OutageReport } from './report';
 
-/** The surroundings that every drill gets. */
-export interface DrillContext {
-  readonly testbed: Testbed;
-  readonly report: Report;
-  /** Shorter outages, fewer calls. */
-  readonly quick: boolean;
+/** Context of every drill. */
+export interface OutageDrillContext {
+  readonly testbed: OutageTestbed;
+  readonly report: OutageReport;
+  /** Shorter outages and fewer calls. */
+  readonly isQuick: boolean;
 }
 
-/** One component that fails under load. */
-export interface Drill {
+/** A component that fails under load. */
+export interface OutageDrill {
   readonly name: string;
-  /** Where the fault lasts as long as it may outside a drill, these of deploy/prometheus fire. */
+  /** Alerts of deploy/prometheus that fire if the fault lasts long enough outside a drill. */
   readonly alerts: readonly string[];
-  run(context: DrillContext): Promise<void>;
+  run(context: OutageDrillContext): Promise<void>;
 }

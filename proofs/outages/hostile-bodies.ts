@@ -1,4 +1,4 @@
-/** A body that is meant to keep the event loop busy, and where it goes. */
+/** A body built to block the event loop, and its path. */
 export interface HostileBody {
   readonly name: string;
   readonly path: string;
@@ -8,10 +8,10 @@ export interface HostileBody {
 
 const MEBIBYTE = 1024 * 1024;
 const BODY_BYTES = 20 * MEBIBYTE;
-const KEYS = 1_000_000;
+const KEY_COUNT = 1_000_000;
 const BOUNDARY = 'a-boundary';
 
-const around = (inner: string): Buffer =>
+const wrapInRequest = (inner: string): Buffer =>
   Buffer.from(`{"model":"chatty","messages":[{"role":"user","content":"Hello"}],"metadata":${inner}}`);
 
 const json = (name: string, bytes: Buffer): HostileBody => ({
@@ -21,10 +21,11 @@ const json = (name: string, bytes: Buffer): HostileBody => ({
   bytes,
 });
 
-/** As often as fits into the size. */
-const filled = (piece: string, bytes = BODY_BYTES): string => piece.repeat(Math.floor(bytes / piece.length));
+/** Repeats a piece as often as it fits into the size. */
+const repeatToSize = (piece: string, bytes = BODY_BYTES): string =>
+  piece.repeat(Math.floor(bytes / piece.length));
 
-const keys = (): string => Array.from({ length: KEYS }, (_, place) => `"k${place}":1`).join(',');
+const keys = (): string => Array.from({ length: KEY_COUNT }, (_, index) => `"k${index}":1`).join(',');
 
 const question = (content: string): Buffer =>
   Buffer.from(`{"model":"chatty","messages":[{"role":"user","content":"${content}"}]}`);
@@ -41,38 +42,41 @@ const part = (name: string, content: string): string =>
 const file = (content: string): string =>
   `content-disposition: form-data; name="file"; filename="a.wav"\r\n\r\n${content}`;
 
-/** The worst of what a caller with a key may send, each made when it is its turn. */
+/** Worst bodies that a caller with a key is allowed to send, each created lazily. */
 export const hostileBodies: readonly (() => HostileBody)[] = [
   () =>
-    json('20 MB of nested arrays', around(`${filled('[', BODY_BYTES / 2)}${filled(']', BODY_BYTES / 2)}`)),
-  () => json('20 MB of nested objects, never closed', around(filled('{"a":'))),
-  () => json('a million keys', around(`{${keys()}}`)),
-  () => json('20 MB of small numbers', around(`[${filled('1,')}1]`)),
-  () => json('20 MB of empty objects', around(`[${filled('{},')}{}]`)),
-  () => json('just under the most values', around(`[${'{"a":"b"},'.repeat(95_000)}1]`)),
-  () => json('one text of 20 MB', question(filled('words and '))),
-  () => json('one text of 20 MB of escapes', question(filled('\\u00e9'))),
-  () => json('one text of 20 MB of quotation marks', question(filled('\\"'))),
-  () => json('20 MB of backslashes', question(filled('\\\\'))),
+    json(
+      '20 MB of nested arrays',
+      wrapInRequest(`${repeatToSize('[', BODY_BYTES / 2)}${repeatToSize(']', BODY_BYTES / 2)}`),
+    ),
+  () => json('20 MB of nested objects, never closed', wrapInRequest(repeatToSize('{"a":'))),
+  () => json('a million keys', wrapInRequest(`{${keys()}}`)),
+  () => json('20 MB of small numbers', wrapInRequest(`[${repeatToSize('1,')}1]`)),
+  () => json('20 MB of empty objects', wrapInRequest(`[${repeatToSize('{},')}{}]`)),
+  () => json('just under the most values', wrapInRequest(`[${'{"a":"b"},'.repeat(95_000)}1]`)),
+  () => json('one text of 20 MB', question(repeatToSize('words and '))),
+  () => json('one text of 20 MB of escapes', question(repeatToSize('\\u00e9'))),
+  () => json('one text of 20 MB of quotation marks', question(repeatToSize('\\"'))),
+  () => json('20 MB of backslashes', question(repeatToSize('\\\\'))),
   () =>
     json(
       '200,000 messages',
       Buffer.from(`{"model":"chatty","messages":[${'{"role":"user","content":""},'.repeat(200_000)}{}]}`),
     ),
-  () => json('20 MB of a token without spaces', question(filled('a'))),
-  () => json('20 MB of space', Buffer.from(`{"model":"chatty",${filled(' ')}"messages":[]}`)),
+  () => json('20 MB of a token without spaces', question(repeatToSize('a'))),
+  () => json('20 MB of space', Buffer.from(`{"model":"chatty",${repeatToSize(' ')}"messages":[]}`)),
   () => ({
-    ...json('a million keys to be counted', around(`{${keys()}}`)),
+    ...json('a million keys to be counted', wrapInRequest(`{${keys()}}`)),
     path: '/v1/messages/count_tokens',
   }),
   () => ({
     ...json(
       '20 MB to be counted',
-      Buffer.from(`{"model":"messenger","messages":[{"role":"user","content":"${filled('a')}"}]}`),
+      Buffer.from(`{"model":"messenger","messages":[{"role":"user","content":"${repeatToSize('a')}"}]}`),
     ),
     path: '/v1/messages/count_tokens',
   }),
-  () => form('a form of 20 MB of almost-boundaries', file(filled(`\r\n--a-boundar`))),
+  () => form('a form of 20 MB of almost-boundaries', file(repeatToSize(`\r\n--a-boundar`))),
   () =>
     form(
       'a form of 100,000 parts',

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Answer, ask } from '../failover/caller';
+import { type ObservedResponse, sendRequest } from '../failover/caller';
 import type { DialectName } from '../failover/dialects';
 
 export interface Shot {
@@ -9,15 +9,15 @@ export interface Shot {
   readonly prompt: string;
 }
 
-/** One call went so, as its caller knows it. */
-export interface Seen {
+/** A call as its caller observed it. */
+export interface ObservedCall {
   readonly shot: Shot;
-  /** When it was sent, on the clock of this process. */
-  readonly at: number;
+  /** Send time on the clock of this process. */
+  readonly sentAt: number;
   readonly ms: number;
   readonly status: number;
   readonly code: string;
-  readonly ending: Answer['ending'] | 'no connection';
+  readonly ending: ObservedResponse['ending'] | 'no connection';
   readonly requestId: string;
   readonly retryAfter: string | undefined;
   readonly text: string;
@@ -28,28 +28,28 @@ export interface Endpoint {
   readonly key: string;
 }
 
-export async function call({ url, key }: Endpoint, shot: Shot): Promise<Seen> {
+export async function call({ url, key }: Endpoint, shot: Shot): Promise<ObservedCall> {
   const at = performance.now();
   const { dialect, ...question } = shot;
   try {
-    const { status, code, ending, headers, ms, text } = await ask(dialect, question, { url, key });
+    const { status, code, ending, headers, ms, text } = await sendRequest(dialect, question, { url, key });
     const header = (name: string): string | undefined => headers[name]?.toString();
     const requestId = header('x-request-id') ?? '';
-    return { shot, at, ms, status, code, ending, requestId, text, retryAfter: header('retry-after') };
+    return { shot, sentAt: at, ms, status, code, ending, requestId, text, retryAfter: header('retry-after') };
   } catch (error) {
     const code = String((error as NodeJS.ErrnoException).code ?? error);
     const ms = performance.now() - at;
-    const nothing = { status: 0, requestId: '', retryAfter: undefined, text: '' };
-    return { shot, at, ms, code, ending: 'no connection', ...nothing };
+    const noResponse = { status: 0, requestId: '', retryAfter: undefined, text: '' };
+    return { shot, sentAt: at, ms, code, ending: 'no connection', ...noResponse };
   }
 }
 
-export const isServed = ({ status, ending }: Seen): boolean => status === 200 && ending === 'whole';
-export const idsOf = (seen: readonly Seen[]): string[] => seen.map(({ requestId }) => requestId);
-export const times = (seen: readonly Seen[]): number[] => seen.map(({ ms }) => ms);
+export const isServed = ({ status, ending }: ObservedCall): boolean => status === 200 && ending === 'whole';
+export const idsOf = (seen: readonly ObservedCall[]): string[] => seen.map(({ requestId }) => requestId);
+export const times = (seen: readonly ObservedCall[]): number[] => seen.map(({ ms }) => ms);
 
-/** As in `812 × 200, 40 × 503 billing_unavailable`. */
-export function tally(seen: readonly Seen[]): string {
+/** Formats counts as in `812 × 200, 40 × 503 billing_unavailable`. */
+export function tally(seen: readonly ObservedCall[]): string {
   const counts = new Map<string, number>();
   for (const each of seen) {
     const { status, code, ending } = each;
@@ -63,16 +63,16 @@ export function tally(seen: readonly Seen[]): string {
 
 const TICK_MS = 10;
 
-/** An open-loop load: so many calls a second, independent of their answers. */
+/** Open-loop load: a fixed number of calls per second, independent of responses. */
 export class Load {
-  readonly seen: Seen[] = [];
-  private readonly underWay = new Set<Promise<void>>();
+  readonly seen: ObservedCall[] = [];
+  private readonly inFlight = new Set<Promise<void>>();
   private running: Promise<void> | undefined;
-  private stopping = false;
+  private isStopping = false;
 
   constructor(
     private readonly endpoints: readonly Endpoint[],
-    private readonly shotOf: (place: number) => Shot,
+    private readonly shotOf: (index: number) => Shot,
   ) {}
 
   start(perSecond: number): this {
@@ -80,40 +80,40 @@ export class Load {
     return this;
   }
 
-  /** No more calls; settles when those that were made have ended. */
+  /** Sends no more calls and resolves when those in flight have ended. */
   async stop(): Promise<void> {
-    this.stopping = true;
+    this.isStopping = true;
     await this.running;
-    await Promise.all(this.underWay);
+    await Promise.all(this.inFlight);
   }
 
-  /** Of the calls that were sent in this while. */
-  between(from: number, to: number): Seen[] {
-    return this.seen.filter(({ at }) => at >= from && at < to);
+  /** Calls that were sent in the interval. */
+  between(from: number, to: number): ObservedCall[] {
+    return this.seen.filter(({ sentAt: at }) => at >= from && at < to);
   }
 
-  get served(): Seen[] {
+  get served(): ObservedCall[] {
     return this.seen.filter(isServed);
   }
 
   private async keepSending(perSecond: number): Promise<void> {
     const startedAt = performance.now();
-    for (let sent = 0; !this.stopping; await delay(TICK_MS)) {
+    for (let sentCount = 0; !this.isStopping; await delay(TICK_MS)) {
       const due = ((performance.now() - startedAt) / 1_000) * perSecond;
-      for (; sent < due; sent += 1) this.send(sent);
+      for (; sentCount < due; sentCount += 1) this.send(sentCount);
     }
   }
 
-  private send(place: number): void {
-    const endpoint = this.endpoints[place % this.endpoints.length]!;
-    const sending = call(endpoint, this.shotOf(place)).then((seen) => void this.seen.push(seen));
-    this.underWay.add(sending);
-    void sending.finally(() => this.underWay.delete(sending));
+  private send(index: number): void {
+    const endpoint = this.endpoints[index % this.endpoints.length]!;
+    const sending = call(endpoint, this.shotOf(index)).then((seen) => void this.seen.push(seen));
+    this.inFlight.add(sending);
+    void sending.finally(() => this.inFlight.delete(sending));
   }
 }
 
-/** Calls still failed for so long after a moment; they have to go on for a while after it. */
+/** How long calls still failed after a moment; calls must continue for a while after it. */
 export function recoveredAfter(load: Load, since: number): number {
-  const failed = load.seen.filter((seen) => seen.at >= since && !isServed(seen));
-  return Math.max(0, ...failed.map(({ at }) => at - since));
+  const failed = load.seen.filter((seen) => seen.sentAt >= since && !isServed(seen));
+  return Math.max(0, ...failed.map(({ sentAt: at }) => at - since));
 }

@@ -2,9 +2,9 @@ import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 
-const EVERY_MS = 5;
+const PROBE_INTERVAL_MS = 5;
 
-/** Asks a process again and again whether it is alive, on a thread that nothing else holds up. */
+/** Polls the liveness of a process on a thread of its own, unaffected by other work. */
 export class Prober {
   private constructor(private readonly worker: Worker) {}
 
@@ -12,8 +12,8 @@ export class Prober {
     return new Prober(new Worker(__filename, { workerData: url }));
   }
 
-  /** Each answer took so long since the last look. */
-  look(): Promise<number[]> {
+  /** Response times since the previous call. */
+  takeTimes(): Promise<number[]> {
     return new Promise((resolve) => {
       this.worker.once('message', resolve);
       this.worker.postMessage('look');
@@ -34,7 +34,7 @@ async function keepProbing(url: string): Promise<void> {
   });
   for (;;) {
     waits.push(await timeToAnswer(url, agent));
-    await delay(EVERY_MS);
+    await delay(PROBE_INTERVAL_MS);
   }
 }
 

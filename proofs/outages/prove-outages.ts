@@ -1,24 +1,26 @@
 import 'reflect-metadata';
 import { Logger } from '@nestjs/common';
-import { partsGiven, runProof } from '../../test/system/findings';
+import { partsFromArguments, runProof } from '../../test/system/findings';
 import { closeConnections } from '../failover/caller';
 import { drills as groups } from './drills';
-import { Report } from './report';
-import { Testbed } from './testbed';
+import { OutageReport } from './report';
+import { OutageTestbed } from './testbed';
 
-/** With names, only these drills; with --quick, shorter outages. */
+/** Names select drills; --quick shortens outages. */
 async function main(): Promise<void> {
-  const words = process.argv.slice(2);
-  const wanted = partsGiven(groups.flat().map(({ name }) => name));
+  const args = process.argv.slice(2);
+  const selectedDrills = partsFromArguments(groups.flat().map(({ name }) => name));
   Logger.overrideLogger(['error']);
-  const report = new Report('prove:outages');
-  const testbed = await Testbed.open();
-  const leave = (): void => void testbed.close().finally(() => process.exit(1));
-  process.once('SIGINT', leave).once('SIGTERM', leave);
-  const context = { testbed, report, quick: words.includes('--quick') };
+  const report = new OutageReport('prove:outages');
+  const testbed = await OutageTestbed.open();
+  const closeAndExit = (): void => void testbed.close().finally(() => process.exit(1));
+  process.once('SIGINT', closeAndExit).once('SIGTERM', closeAndExit);
+  const context = { testbed, report, isQuick: args.includes('--quick') };
   try {
     for (const group of groups)
-      await Promise.all(group.filter(({ name }) => wanted.includes(name)).map((drill) => drill.run(context)));
+      await Promise.all(
+        group.filter(({ name }) => selectedDrills.includes(name)).map((drill) => drill.run(context)),
+      );
   } finally {
     closeConnections();
     await testbed.close();

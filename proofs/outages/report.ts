@@ -1,9 +1,9 @@
 import { Findings } from '../../test/system/findings';
 
-/** One outage did this to those who called meanwhile. */
+/** Effect of an outage on callers during it. */
 export interface OutageRow {
   readonly outage: string;
-  /** Statuses and codes, with their counts. */
+  /** Statuses and codes with their counts. */
   readonly answers: string;
   readonly time: string;
   readonly lost: string;
@@ -18,21 +18,21 @@ const columns: readonly (readonly [title: string, field: keyof OutageRow])[] = [
   ['Recovery', 'recovery'],
 ];
 
-/** One line a check, one row an outage, and a last line that says how it went. */
-export class Report extends Findings {
+/** Prints one line per check, one row per outage, and a summary line. */
+export class OutageReport extends Findings {
   private readonly rows: OutageRow[] = [];
 
   row(row: OutageRow): void {
     this.rows.push(row);
   }
 
-  /** A skipped line names what could not be tried here. */
+  /** Prints what could not be tested in this environment. */
   skip(outage: string, why: string): void {
-    this.leaveOut(outage, why);
+    this.addSkipped(outage, why);
     this.row({ outage, answers: `not run: ${why}`, time: '', lost: '', recovery: '' });
   }
 
-  /** The table comes before the last line. */
+  /** Prints the table before the last line. */
   override end(): void {
     const lines = [
       columns.map(([title]) => title),
@@ -45,7 +45,7 @@ export class Report extends Findings {
   }
 }
 
-/** The smallest value that so large a share of all does not exceed. */
+/** Smallest value that at least this share of all values does not exceed. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;
@@ -56,7 +56,7 @@ export const milliseconds = (value: number): string =>
 
 export const seconds = (value: number): string => `${(value / 1_000).toFixed(1)} s`;
 
-/** As in `p50 2.1 ms, p99 14 ms, most 20 ms`. */
+/** Formats as in `p50 2.1 ms, p99 14 ms, most 20 ms`. */
 export function spread(values: readonly number[]): string {
   if (values.length === 0) return 'none';
   const [half, nearlyAll, all] = [0.5, 0.99, 1].map((share) => milliseconds(percentile(values, share)));

@@ -7,21 +7,21 @@ interface Backend {
   isReady: boolean;
 }
 
-const LOOK_EVERY_MS = 200;
-const LOOK_DEADLINE_MS = 1_000;
+const POLL_INTERVAL_MS = 200;
+const POLL_DEADLINE_MS = 1_000;
 
 /**
- * A minimal load balancer: ready nodes in turn, each call on a connection of its own. A refused connection moves the
- * call to the next node; any answer, and a broken connection, is passed on.
+ * Minimal load balancer: ready nodes in turn, one connection per call. A refused connection moves the call to the next
+ * node; any response, or a broken connection, is passed on.
  */
 export class RoundRobin {
   private readonly server: Server;
-  private readonly looking: NodeJS.Timeout;
-  private turn = 0;
+  private readonly pollTimer: NodeJS.Timeout;
+  private nextIndex = 0;
 
   private constructor(private readonly backends: readonly Backend[]) {
     this.server = createServer((inbound, outbound) => void this.serve(inbound, outbound));
-    this.looking = setInterval(() => void this.look(), LOOK_EVERY_MS);
+    this.pollTimer = setInterval(() => void this.poll(), POLL_INTERVAL_MS);
   }
 
   static async start(urls: readonly string[]): Promise<RoundRobin> {
@@ -40,16 +40,16 @@ export class RoundRobin {
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.looking);
+    clearInterval(this.pollTimer);
     this.server.closeAllConnections();
     this.server.close();
     await once(this.server, 'close');
   }
 
-  private async look(): Promise<void> {
+  private async poll(): Promise<void> {
     await Promise.all(
       this.backends.map(async (backend) => {
-        const signal = AbortSignal.timeout(LOOK_DEADLINE_MS);
+        const signal = AbortSignal.timeout(POLL_DEADLINE_MS);
         const isReady = await fetch(`${backend.url}/health/ready`, { signal }).then(
           async (response) => {
             await response.arrayBuffer();
@@ -68,17 +68,17 @@ export class RoundRobin {
     const body = Buffer.concat(chunks);
     const ready = this.backends.filter(({ isReady }) => isReady);
     const candidates = ready.length > 0 ? ready : this.backends;
-    const first = (this.turn += 1);
-    for (let place = 0; place < candidates.length; place += 1) {
-      const { url } = candidates[(first + place) % candidates.length]!;
-      if (await pass(url, inbound, body, outbound)) return;
+    const first = (this.nextIndex += 1);
+    for (let index = 0; index < candidates.length; index += 1) {
+      const { url } = candidates[(first + index) % candidates.length]!;
+      if (await forward(url, inbound, body, outbound)) return;
     }
     outbound.writeHead(502).end();
   }
 }
 
-/** False when no connection could be opened, so that no process received any of the call. */
-function pass(
+/** Returns false if no connection could be opened, so no process received any part of the call. */
+function forward(
   url: string,
   inbound: IncomingMessage,
   body: Buffer,
@@ -87,20 +87,24 @@ function pass(
   return new Promise((resolve) => {
     const { method, headers } = inbound;
     const { connection: _ours, host: _name, ...rest } = headers;
-    const sent = request(url + (inbound.url ?? ''), { method, headers: rest, agent: false }, (response) => {
-      outbound.writeHead(response.statusCode ?? 502, response.rawHeaders);
-      response.on('data', (chunk: Buffer) => outbound.write(chunk));
-      response.on('error', () => outbound.destroy());
-      response.on('end', () => outbound.end());
-      resolve(true);
-    });
+    const outgoing = request(
+      url + (inbound.url ?? ''),
+      { method, headers: rest, agent: false },
+      (response) => {
+        outbound.writeHead(response.statusCode ?? 502, response.rawHeaders);
+        response.on('data', (chunk: Buffer) => outbound.write(chunk));
+        response.on('error', () => outbound.destroy());
+        response.on('end', () => outbound.end());
+        resolve(true);
+      },
+    );
     let isConnected = false;
-    sent.on('socket', (socket) => socket.once('connect', () => (isConnected = true)));
-    sent.on('error', () => {
+    outgoing.on('socket', (socket) => socket.once('connect', () => (isConnected = true)));
+    outgoing.on('error', () => {
       if (isConnected) outbound.destroy();
       resolve(isConnected);
     });
-    outbound.on('close', () => sent.destroy());
-    sent.end(body);
+    outbound.on('close', () => outgoing.destroy());
+    outgoing.end(body);
   });
 }

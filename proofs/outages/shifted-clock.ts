@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Loaded into a process before its program. From the next SIGUSR2 on, every date is shifted by the milliseconds in
- * the file. Durations (`performance.now()`, timers) are unaffected, as when an operator sets the machine's clock.
+ * Preloaded into a process. After each SIGUSR2, every date is shifted by the milliseconds in the file; durations
+ * (`performance.now()`, timers) are unaffected, as when an operator sets the clock.
  */
 const RealDate = Date;
 let shiftMs = 0;
@@ -10,8 +10,8 @@ const now = (): number => RealDate.now() + shiftMs;
 
 globalThis.Date = new Proxy(RealDate, {
   apply: (Real) => new Real(now()).toString(),
-  construct: (Real, given: unknown[], asked) =>
-    Reflect.construct(Real, given.length === 0 ? [now()] : given, asked) as Date,
+  construct: (Real, args: unknown[], newTarget) =>
+    Reflect.construct(Real, args.length === 0 ? [now()] : args, newTarget) as Date,
   get: (Real, name) => (name === 'now' ? now : (Reflect.get(Real, name) as unknown)),
 });
 

@@ -3,15 +3,15 @@ import { connect, type Socket } from 'node:net';
 import { shapes } from '../failover/dialects';
 import type { Endpoint, Shot } from './load';
 
-const EVERY_MS = 1_000;
+const READ_INTERVAL_MS = 1_000;
 
-/** A caller that reads one byte a second. */
-export class SlowReader {
+/** Caller that reads one byte per second. */
+export class DripReader {
   private timer: NodeJS.Timeout | undefined;
 
   private constructor(private readonly socket: Socket) {}
 
-  static async open(endpoint: Endpoint, shot: Shot): Promise<SlowReader> {
+  static async open(endpoint: Endpoint, shot: Shot): Promise<DripReader> {
     const { hostname, port } = new URL(endpoint.url);
     const socket = connect({
       host: hostname,
@@ -21,16 +21,16 @@ export class SlowReader {
         callback: () => false,
       },
     });
-    const reader = new SlowReader(socket);
+    const reader = new DripReader(socket);
     socket.on('error', () => undefined);
     socket.on('close', () => clearInterval(reader.timer));
     await once(socket, 'connect');
     socket.write(requestText(endpoint, shot));
-    reader.timer = setInterval(() => reader.socket.resume(), EVERY_MS);
+    reader.timer = setInterval(() => reader.socket.resume(), READ_INTERVAL_MS);
     return reader;
   }
 
-  leave(): void {
+  disconnect(): void {
     this.socket.destroy();
   }
 }

@@ -6,20 +6,19 @@ import { PostgresServer } from '../../test/system/postgres-server';
 import { Books } from './books';
 import { catalogueOf, NEIGHBOUR } from './catalogue';
 import type { Endpoint } from './load';
-import { type Circumstances, Program } from '../../test/system/program';
+import { type ProgramOptions, Program } from '../../test/system/program';
 import { type Simulator, spawnSimulator } from '../../test/support/simulator';
 
 const usd = 1_000_000_000n;
-/** The service as it was built here. */
+/** The service as built in this project. */
 const BUNDLE = 'bundle';
 
-/** A gateway process. */
-export class GatewayNode {
+export class GatewayProcess {
   constructor(
     readonly program: Program,
     readonly url: string,
     readonly metricsUrl: string,
-    /** With which it was started. */
+    /** Environment it was started with. */
     readonly environment: Readonly<Record<string, string>>,
   ) {}
 
@@ -35,7 +34,7 @@ export class GatewayNode {
     return this.program.stop();
   }
 
-  /** The value of a gauge, named with its labels as they are written. */
+  /** Returns the value of a gauge, named with its labels exactly as exported. */
   async gauge(name: string): Promise<number> {
     const text = await (await fetch(this.metricsUrl, { signal: AbortSignal.timeout(10_000) })).text();
     const line = text.split('\n').find((each) => each.startsWith(`${name} `));
@@ -43,13 +42,13 @@ export class GatewayNode {
   }
 }
 
-export interface NodeOptions extends Circumstances {
+export interface GatewayNodeOptions extends ProgramOptions {
   readonly environment?: Readonly<Record<string, string>>;
-  /** It listens here; else at a port of its own. */
+  /** Port to listen on; defaults to a free port. */
   readonly port?: number;
-  /** The folder of the built service, where it is not the testbed's. */
+  /** Folder of the built service; defaults to the testbed's. */
   readonly bundle?: string | undefined;
-  /** It has the database that comes with it, in its own data folder. */
+  /** Uses the embedded database in its own data folder. */
   readonly isEmbedded?: boolean;
 }
 
@@ -58,32 +57,32 @@ export interface NewKey {
   readonly text: string;
 }
 
-/** A database, two suppliers, a customer who pays from a wallet, and gateway processes as they are needed. */
-export class Testbed {
-  private readonly nodes: GatewayNode[] = [];
+/** A database, two suppliers, a customer who pays from a wallet, and gateway processes on demand. */
+export class OutageTestbed {
+  private readonly nodes: GatewayProcess[] = [];
   private root = '';
   private customer = '';
-  private first: GatewayNode | undefined;
+  private first: GatewayProcess | undefined;
 
   private constructor(
     readonly postgres: PostgresServer,
     readonly steady: Simulator,
     readonly slow: Simulator,
     readonly books: Books,
-    /** The shared gateway sends its mails here, where no server listens. */
+    /** Port to which the shared gateway sends email; no server listens on it. */
     readonly mailPort: number,
     private readonly bundle: string,
   ) {}
 
-  /** With another version's bundle, that one makes the database and the catalogue. */
-  static async open(bundle = BUNDLE): Promise<Testbed> {
+  /** A bundle of another version creates the database and the catalogue itself. */
+  static async open(bundle = BUNDLE): Promise<OutageTestbed> {
     const [postgres, steady, slow] = await Promise.all([
       PostgresServer.start(),
       spawnSimulator(['--ring', '20000']),
       spawnSimulator(['--ring', '20000']),
     ]);
     const books = await Books.open(postgres.ownerUrl);
-    const testbed = new Testbed(postgres, steady, slow, books, await freePort(), bundle);
+    const testbed = new OutageTestbed(postgres, steady, slow, books, await freePort(), bundle);
     try {
       await testbed.prepare();
       return testbed;
@@ -93,19 +92,19 @@ export class Testbed {
     }
   }
 
-  /** The key of a customer whose wallet and whose limit are far from spent. */
+  /** Key of a customer whose wallet and limit are far from used up. */
   get key(): string {
     return this.customer;
   }
 
-  /** A gateway for all who need nothing special of it. */
-  get shared(): GatewayNode {
+  /** Gateway for all drills without special requirements. */
+  get shared(): GatewayProcess {
     if (this.first === undefined) throw new Error('the house is not furnished');
     return this.first;
   }
 
-  /** Starts a gateway, or starts it again in the same data folder. */
-  async node(name: string, options: NodeOptions = {}): Promise<GatewayNode> {
+  /** Starts a gateway, or restarts it in the same data folder. */
+  async startNode(name: string, options: GatewayNodeOptions = {}): Promise<GatewayProcess> {
     const { environment = {}, port, bundle = BUNDLE, isEmbedded = false, ...circumstances } = options;
     const dataFolder = join(this.postgres.folder, name);
     mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
@@ -119,22 +118,22 @@ export class Testbed {
     };
     const program = Program.node(join(bundle, 'main.js'), [], all, circumstances);
     const [, url = ''] = await program.find(/ is ready at (http:\S+)/);
-    const node = new GatewayNode(program, url, `http://127.0.0.1:${metricsPort}/metrics`, all);
+    const node = new GatewayProcess(program, url, `http://127.0.0.1:${metricsPort}/metrics`, all);
     this.nodes.push(node);
     return node;
   }
 
-  /** A key that is limited as the body says, made at a running node. */
-  async makeKey(node: GatewayNode, body: object): Promise<NewKey> {
+  /** Creates a key with the limits in the body, at a running node. */
+  async createKey(node: GatewayProcess, body: object): Promise<NewKey> {
     const response = await fetch(`${node.url}/v1/manage/keys`, {
       method: 'POST',
       headers: { authorization: `Bearer ${this.root}`, 'content-type': 'application/json' },
       body: JSON.stringify({ budget_limit: 1_000, ...body }),
       signal: AbortSignal.timeout(10_000),
     });
-    const made = (await response.json()) as { id: string; key: string };
-    if (!response.ok) throw new Error(`no key was made: ${JSON.stringify(made)}`);
-    return { publicId: made.id, text: made.key };
+    const created = (await response.json()) as { id: string; key: string };
+    if (!response.ok) throw new Error(`no key was made: ${JSON.stringify(created)}`);
+    return { publicId: created.id, text: created.key };
   }
 
   async close(): Promise<void> {
@@ -155,7 +154,7 @@ export class Testbed {
       DATA_FOLDER: dataFolder,
       DATABASE_POOL_SIZE: '8',
       SANDBOX: 'off',
-      // Jobs are the shared gateway's.
+      // Jobs run only in the shared gateway.
       WORKERS: 'off',
       KEY_PEPPER: 'the same on every node',
       MASTER_KEY: 'the same on every node too',
@@ -167,11 +166,11 @@ export class Testbed {
     };
   }
 
-  /** Prepares a freshly started node: the first keys exist; models and money are added. Returns the keys. */
-  async prepareNode(node: GatewayNode, books: Books): Promise<{ root: string; customer: string }> {
+  /** Prepares a newly started node: adds models and money to the initial keys. Returns the keys. */
+  async prepareNode(node: GatewayProcess, books: Books): Promise<{ root: string; customer: string }> {
     const [, root = ''] = await node.program.find(/root admin key +(svc_\w+)/);
     const [, customer = ''] = await node.program.find(/demo key +(svc_\w+)/);
-    await giveMoney(books);
+    await addMoney(books);
     const file = join(node.dataFolder, 'gateway.yaml');
     writeFileSync(file, catalogueOf({ steady: this.steady.url, slow: this.slow.url }));
     const apply = Program.node(join(this.bundle, 'cli.js'), ['apply', file, '--yes'], node.environment);
@@ -183,13 +182,13 @@ export class Testbed {
   private async prepare(): Promise<void> {
     chmodSync(this.postgres.folder, 0o711);
     const environment = { SMTP_URL: `smtp://127.0.0.1:${this.mailPort}`, WORKERS: 'inline' };
-    const first = await this.node('shared', { environment, bundle: this.bundle });
+    const first = await this.startNode('shared', { environment, bundle: this.bundle });
     this.first = first;
     ({ root: this.root, customer: this.customer } = await this.prepareNode(first, this.books));
   }
 }
 
-async function giveMoney({ database }: Books): Promise<void> {
+async function addMoney({ database }: Books): Promise<void> {
   await database.query('UPDATE user_account SET billing_exempt = false');
   await database.query("SELECT money_credit(id, $1, 'adjustment', 'topup', 'proof') FROM user_account", [
     1_000n * usd,
@@ -201,7 +200,7 @@ async function giveMoney({ database }: Books): Promise<void> {
 }
 
 async function waitForModel({ url, key }: Endpoint, name: string): Promise<void> {
-  for (let waited = 0; waited < 10_000; waited += 100) {
+  for (let waitedMs = 0; waitedMs < 10_000; waitedMs += 100) {
     const { status } = await fetch(`${url}/v1/models/${name}`, {
       headers: { authorization: `Bearer ${key}` },
     });

@@ -1,31 +1,31 @@
 import type { Browser } from 'playwright-core';
-import { type Viewing, withPage } from '../../test/support/browser/launch';
-import { type PageFaults, checkPage } from '../../test/support/browser/page-gate';
-import { builtExtension, type ExtensionFolder } from '../../test/support/extension-folder';
+import { type ViewOptions, withPage } from '../../test/support/browser/launch';
+import { type PageIssues, checkPage } from '../../test/support/browser/page-gate';
+import { buildExtension, type ExtensionFolder } from '../../test/support/extension-folder';
 import { deliver } from '../../simulator/processor/processor-simulator';
 import { expectStatus, jsonOf } from '../operations/http';
-import { type Person, World } from '../operations/world';
+import { type PortalUser, World } from '../operations/world';
 import { freePort } from '../../test/system/free-port';
 
 const DAYS = 90;
 
-/** The people in whose sessions the pages are opened. */
+/** Users in whose sessions the pages are opened. */
 export interface DemoPeople {
-  /** Owns the demonstration's organisation and works in the administration's view. */
-  readonly owner: Person;
-  /** Has keys and most of the traffic. */
-  readonly developer: Person;
-  /** Pays for themselves. */
-  readonly payer: Person;
-  /** Owns the platform and works in the administration's view. */
-  readonly operator: Person;
-  /** Has an account and has done nothing yet. */
-  readonly newcomer: Person;
+  /** Owner of the demo organisation, in the administration view. */
+  readonly owner: PortalUser;
+  /** Owner of keys and of most of the traffic. */
+  readonly developer: PortalUser;
+  /** Pays individually. */
+  readonly payer: PortalUser;
+  /** Owner of the platform, in the administration view. */
+  readonly operator: PortalUser;
+  /** Has an account without any activity. */
+  readonly newcomer: PortalUser;
 }
 
-export type Role = keyof DemoPeople | 'anonymous';
+export type DemoRole = keyof DemoPeople | 'anonymous';
 
-/** An installation filled with the demonstration, payments, a conversation and an incident. */
+/** An installation with demo data, payments, a conversation and an incident. */
 export class DemoSite {
   private constructor(
     readonly world: World,
@@ -35,7 +35,7 @@ export class DemoSite {
 
   static async open(requests: number): Promise<DemoSite> {
     const port = await freePort();
-    const example = builtExtension('examples/extensions/cost-centres');
+    const example = buildExtension('examples/extensions/cost-centres');
     const world = await World.open({
       NODE_ENV: 'development',
       PORT: String(port),
@@ -52,8 +52,14 @@ export class DemoSite {
     }
   }
 
-  /** A browser in which this person is signed in looks at a page. */
-  look(browser: Browser, role: Role, viewing: Viewing, path: string, look: Look = {}): Promise<PageFaults> {
+  /** Checks a page in a browser in which this user is signed in. */
+  look(
+    browser: Browser,
+    role: DemoRole,
+    viewing: ViewOptions,
+    path: string,
+    look: PageCheckOptions = {},
+  ): Promise<PageIssues> {
     return withPage(browser, viewing, async (page, context) => {
       const cookies = {
         ...(role === 'anonymous' ? {} : { svc_session: this.people[role].session }),
@@ -69,10 +75,10 @@ export class DemoSite {
       });
       const faults = await checkPage(page, address);
       if (status !== (look.status ?? 200)) faults.console.push(`answered ${status}`);
-      const reached = new URL(page.url());
-      if (reached.pathname !== new URL(address).pathname) faults.console.push(`led to ${reached.pathname}`);
+      const finalUrl = new URL(page.url());
+      if (finalUrl.pathname !== new URL(address).pathname) faults.console.push(`led to ${finalUrl.pathname}`);
       if (look.picture !== undefined) {
-        await page.screenshot({ path: look.picture, fullPage: look.whole ?? false });
+        await page.screenshot({ path: look.picture, fullPage: look.isFullPage ?? false });
       }
       return faults;
     });
@@ -84,12 +90,12 @@ export class DemoSite {
   }
 }
 
-export interface Look {
+export interface PageCheckOptions {
   readonly status?: number;
   readonly cookies?: Readonly<Record<string, string>>;
-  /** The file of a picture that is taken. */
+  /** Path of the screenshot to write. */
   readonly picture?: string;
-  readonly whole?: boolean;
+  readonly isFullPage?: boolean;
 }
 
 async function fill(world: World, requests: number): Promise<DemoPeople> {
@@ -115,7 +121,7 @@ async function fill(world: World, requests: number): Promise<DemoPeople> {
   return people;
 }
 
-async function member(world: World, email: string): Promise<Person> {
+async function member(world: World, email: string): Promise<PortalUser> {
   const [account] = await world.rows<{ id: number; email: string }>(
     'SELECT id, email FROM user_account WHERE email = $1',
     [email],
@@ -124,24 +130,24 @@ async function member(world: World, email: string): Promise<Person> {
   return world.signIn(account);
 }
 
-/** Two top-ups, one of them given back in part, one that was never paid, and requests that cost something. */
-async function pay(world: World, payer: Person): Promise<void> {
+/** Two top-ups, one of them partially refunded, a third never paid, and charged requests. */
+async function pay(world: World, payer: PortalUser): Promise<void> {
   const { account } = world.processor;
-  const begin = async (amount: number): Promise<string> => {
+  const startTopUp = async (amount: number): Promise<string> => {
     const answer = await payer.client.post('/api/billing/checkout', { json: { amount } });
     expectStatus(answer, 200);
     return String(jsonOf(answer)['url']).split('/').at(-1) ?? '';
   };
-  const bring = async (): Promise<void> => {
+  const deliverEvents = async (): Promise<void> => {
     for (const event of account.events.splice(0)) await deliver(world.url, event);
   };
-  const first = await begin(50);
+  const first = await startTopUp(50);
   account.pay(first);
-  await bring();
-  account.pay(await begin(25), '5555555555554444');
-  account.back.refund(String(account.sessions.get(first)?.['payment_intent']), 1000);
-  await bring();
-  await begin(10);
+  await deliverEvents();
+  account.pay(await startTopUp(25), '5555555555554444');
+  account.refundsAndDisputes.refund(String(account.sessions.get(first)?.['payment_intent']), 1000);
+  await deliverEvents();
+  await startTopUp(10);
   const { client } = await world.newKey(payer, 'reading-list');
   for (let index = 0; index < 12; index += 1) {
     const json = {
@@ -152,7 +158,7 @@ async function pay(world: World, payer: Person): Promise<void> {
   }
 }
 
-async function converse({ client }: Person): Promise<void> {
+async function converse({ client }: PortalUser): Promise<void> {
   const conversations: readonly (readonly [model: string, title: string, said: readonly string[]])[] = [
     ['sim-small', 'Tide tables', ['Write a haiku about tides.']],
     [
@@ -165,9 +171,9 @@ async function converse({ client }: Person): Promise<void> {
     ],
   ];
   for (const [model, title, said] of conversations) {
-    const made = await client.post('/api/conversations', { json: { model, title } });
-    expectStatus(made, 200);
-    const id = String(jsonOf(made)['id']);
+    const createResponse = await client.post('/api/conversations', { json: { model, title } });
+    expectStatus(createResponse, 200);
+    const id = String(jsonOf(createResponse)['id']);
     for (const content of said) {
       expectStatus(await client.post(`/api/chat/${id}`, { json: { content } }), 200);
     }

@@ -2,36 +2,36 @@ import 'reflect-metadata';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { projectFolder } from '#product/views';
-import { launchBrowser, type Viewing } from '../../test/support/browser/launch';
+import { launchBrowser, type ViewOptions } from '../../test/support/browser/launch';
 import { Findings, runProof } from '../../test/system/findings';
-import { type Role, DemoSite } from './demo-site';
+import { type DemoRole, DemoSite } from './demo-site';
 import { visitsOf } from './visits';
 
 const REQUESTS = 20_000;
-const desktop: Viewing = { theme: 'light', width: 1280 };
-const tall: Viewing = { ...desktop, height: 1_500 };
-const atNight: Viewing = { theme: 'dark', width: 1280 };
+const desktop: ViewOptions = { theme: 'light', width: 1280 };
+const tall: ViewOptions = { ...desktop, height: 1_500 };
+const dark: ViewOptions = { theme: 'dark', width: 1280 };
 
-interface Picture {
+interface Screenshot {
   readonly file: string;
-  readonly as: Role;
+  readonly as: DemoRole;
   readonly route: string;
   readonly query?: string;
-  readonly viewing?: Viewing;
+  readonly viewing?: ViewOptions;
 }
 
-/** The pages that the README shows, as the demonstration fills them. */
-const pictures: readonly Picture[] = [
+/** Pages shown in the README, filled with demo data. */
+const screenshots: readonly Screenshot[] = [
   { file: 'home', as: 'anonymous', route: '/' },
   { file: 'overview', as: 'developer', route: '/dashboard' },
   { file: 'keys', as: 'owner', route: '/dashboard/keys' },
   { file: 'key', as: 'developer', route: '/dashboard/keys/{key_id}' },
   { file: 'usage', as: 'owner', route: '/dashboard/usage' },
-  { file: 'requests', as: 'owner', route: '/dashboard/request-log', viewing: atNight },
+  { file: 'requests', as: 'owner', route: '/dashboard/request-log', viewing: dark },
   { file: 'models', as: 'developer', route: '/dashboard/models' },
   { file: 'chat', as: 'developer', route: '/dashboard/webchat/{conv_id}' },
   { file: 'autorouter', as: 'owner', route: '/dashboard/autorouter', viewing: tall },
-  { file: 'autorouter-night', as: 'owner', route: '/dashboard/autorouter', viewing: atNight },
+  { file: 'autorouter-night', as: 'owner', route: '/dashboard/autorouter', viewing: dark },
   { file: 'quality', as: 'owner', route: '/dashboard/qualitative', viewing: tall },
   { file: 'billing', as: 'payer', route: '/dashboard/billing' },
   { file: 'billing-return', as: 'payer', route: '/dashboard/billing/return' },
@@ -41,7 +41,7 @@ const pictures: readonly Picture[] = [
   { file: 'admin-users', as: 'operator', route: '/dashboard/admin/users', query: '?q=harbour' },
   { file: 'admin-organisations', as: 'operator', route: '/dashboard/admin/organisations' },
   { file: 'admin-models', as: 'operator', route: '/dashboard/admin/models' },
-  { file: 'admin-audit', as: 'operator', route: '/dashboard/admin/audit', viewing: atNight },
+  { file: 'admin-audit', as: 'operator', route: '/dashboard/admin/audit', viewing: dark },
 ];
 
 async function main(): Promise<void> {
@@ -52,10 +52,10 @@ async function main(): Promise<void> {
   const browser = await launchBrowser();
   try {
     const visits = await visitsOf(site);
-    // Explanations for newcomers are closed, as in daily use.
+    // Onboarding explanations are closed, as in daily use.
     for (const page of ['autorouter', 'qualitative'])
       await site.people.owner.client.post(`/dashboard/${page}/help`, { json: {} });
-    for (const { file, as, route, query = '', viewing = desktop } of pictures) {
+    for (const { file, as, route, query = '', viewing = desktop } of screenshots) {
       const path = visits.find((visit) => visit.route === route && visit.as !== 'anonymous')?.path ?? route;
       const picture = join(folder, `${file}.png`);
       const faults = await site.look(browser, as, viewing, path + query, { picture });

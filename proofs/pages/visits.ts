@@ -1,17 +1,24 @@
-import { mailTo, confirmed, cookiesOf, newAddress, password, signedIn } from '../operations/accounts';
+import {
+  mailTo,
+  registerConfirmedUser,
+  cookiesOf,
+  newAddress,
+  password,
+  signInByPassword,
+} from '../operations/accounts';
 import { expectStatus, jsonOf } from '../operations/http';
 import { resellerOrigin, type World } from '../operations/world';
 import { servedPages } from '../../test/system/routes';
-import { alertTold, quarantineOpened } from './operators-day';
-import { setUp } from './second-factor';
-import type { Role, DemoSite } from './demo-site';
+import { createFailedAlert, createQuarantine } from './operator-fixtures';
+import { enableTwoFactor } from './second-factor';
+import type { DemoRole, DemoSite } from './demo-site';
 
-/** One page as one person sees it. */
-export interface Visit {
-  /** The route's path, as the service has registered it. */
+/** A page as seen by one user. */
+export interface PageVisit {
+  /** Path of the route as registered. */
   readonly route: string;
   readonly path: string;
-  readonly as: Role;
+  readonly as: DemoRole;
   readonly status?: number;
   readonly cookies?: Readonly<Record<string, string>>;
 }
@@ -19,10 +26,10 @@ export interface Visit {
 const admin = '/dashboard/admin';
 const token = 'A'.repeat(43);
 
-const visit = (as: Role, route: string, more = ''): Visit => ({ as, route, path: route + more });
+const visit = (as: DemoRole, route: string, more = ''): PageVisit => ({ as, route, path: route + more });
 
-/** Every page of the product, and the states of a page that look unlike each other. */
-export async function visitsOf({ world, people }: DemoSite): Promise<Visit[]> {
+/** Every page of the product, and the states in which a page looks different. */
+export async function visitsOf({ world, people }: DemoSite): Promise<PageVisit[]> {
   return [
     ...publicPages(),
     ...developmentPages(world),
@@ -36,20 +43,20 @@ export async function visitsOf({ world, people }: DemoSite): Promise<Visit[]> {
   ];
 }
 
-/** Pages of extensions, without those of one thing. */
-async function extensionPages({ url }: World): Promise<Visit[]> {
+/** Extension pages without those of single objects. */
+async function extensionPages({ url }: World): Promise<PageVisit[]> {
   const pages = (await servedPages(url)).filter((page) => page.startsWith('/x/') && !page.includes('{'));
   return pages.flatMap((page) => [visit('owner', page), visit('operator', page)]);
 }
 
-/** The start prints the token that opens them. */
-function developmentPages({ gateway }: World): Visit[] {
+/** The startup log prints the token that opens them. */
+function developmentPages({ gateway }: World): PageVisit[] {
   const [, token = ''] = /\/dev\/outbox\?token=(\S+)/.exec(gateway.node.program.text) ?? [];
   const cookies = { svc_development: token };
   return ['/dev/components', '/dev/outbox'].map((path) => ({ ...visit('anonymous', path), cookies }));
 }
 
-const publicPages = (): Visit[] => [
+const publicPages = (): PageVisit[] => [
   ...[
     ...['/', '/features', '/security', '/controls', '/certifications', '/developers', '/guide', '/pricing'],
     ...['/api-docs', '/api-docs/errors', '/api-docs/try', '/models-public'],
@@ -65,16 +72,16 @@ const publicPages = (): Visit[] => [
   })),
 ];
 
-async function accountPages(world: World): Promise<Visit[]> {
-  const half = await halfSignedIn(world);
-  const resting = async (status: 'archived' | 'suspended'): Promise<Visit> => {
+async function accountPages(world: World): Promise<PageVisit[]> {
+  const pendingCookies = await halfSignedIn(world);
+  const inactiveVisit = async (status: 'archived' | 'suspended'): Promise<PageVisit> => {
     const { session } = await world.newPerson({ status });
     return { ...visit('anonymous', `/account/${status}`), cookies: { svc_session: session } };
   };
   const email = 'invited@example.com';
   const owner = await world.person('org_owner');
-  const sent = { json: { email, role: 'user' } };
-  expectStatus(await owner.client.post(`${admin}/users/invite`, sent), 200);
+  const invitation = { json: { email, role: 'user' } };
+  expectStatus(await owner.client.post(`${admin}/users/invite`, invitation), 200);
   const invite = /\/invite\/([\w-]+)/.exec((await mailTo(world, email, /./)).text)?.[1] ?? '';
   return [
     ...['/login', '/signup', '/forgot-password', '/verify-email', '/reset-password', '/sign-in-link'].map(
@@ -87,43 +94,43 @@ async function accountPages(world: World): Promise<Visit[]> {
     visit('anonymous', '/account/email/undo', `?token=${token}`),
     { ...visit('anonymous', '/invite/{token}'), path: `/invite/${invite}` },
     { ...visit('developer', '/invite/{token}'), path: `/invite/${invite}` },
-    { ...visit('anonymous', '/login/second-factor'), cookies: half },
-    { ...visit('anonymous', '/login/hand-off'), cookies: await askedToGoOn(world) },
+    { ...visit('anonymous', '/login/second-factor'), cookies: pendingCookies },
+    { ...visit('anonymous', '/login/hand-off'), cookies: await awaitingConsent(world) },
     { ...visit('anonymous', '/login/hand-off'), status: 401 },
-    await resting('archived'),
-    await resting('suspended'),
+    await inactiveVisit('archived'),
+    await inactiveVisit('suspended'),
   ];
 }
 
-/** The cookie of a person who has given the password and not yet the code. */
+/** Cookie of a user who has entered the password but not yet the code. */
 async function halfSignedIn(world: World): Promise<Record<string, string>> {
-  const email = await confirmed(world);
-  await setUp(await signedIn(world, email), password);
+  const email = await registerConfirmedUser(world);
+  await enableTwoFactor(await signInByPassword(world, email), password);
   const answer = await world.anonymous.post('/auth/login', { json: { email, password } });
   const [pair = ''] = cookiesOf(answer).split('; ');
   const [name = '', value = ''] = pair.split('=');
   return { [name]: value };
 }
 
-/** The cookie of a person whom the provider knows, and who began at another address of the portal. */
-async function askedToGoOn(world: World): Promise<Record<string, string>> {
+/** Cookie of a user recognised by the provider who started at another portal address. */
+async function awaitingConsent(world: World): Promise<Record<string, string>> {
   const terms = cookiesOf(await world.anonymous.post('/auth/accept-tos', { json: { terms: true } }));
   const query = new URLSearchParams({ portal: resellerOrigin, binding: token });
-  const accepted = { headers: { cookie: terms } };
-  const away = await world.anonymous.get(`/auth/idp1?${query.toString()}`, accepted);
+  const options = { headers: { cookie: terms } };
+  const redirect = await world.anonymous.get(`/auth/idp1?${query.toString()}`, options);
   const email = newAddress();
-  const location = away.headers.get('location') ?? '';
+  const location = redirect.headers.get('location') ?? '';
   const back = world.provider.recognise(location, { subject: email, email }).toString();
-  const headers = { cookie: `${terms}; ${cookiesOf(away)}` };
+  const headers = { cookie: `${terms}; ${cookiesOf(redirect)}` };
   const answer = await world.anonymous.get(`/oauth/idp1/login/callback/?${back}`, { headers });
-  const pair = cookiesOf(answer)
+  const cookiePair = cookiesOf(answer)
     .split('; ')
     .find((each) => each.startsWith('svc_handoff_consent='));
-  return { svc_handoff_consent: pair?.split('=')[1] ?? '' };
+  return { svc_handoff_consent: cookiePair?.split('=')[1] ?? '' };
 }
 
-async function dashboardPages(world: World, people: DemoSite['people']): Promise<Visit[]> {
-  const own = (path: string, more = ''): Visit => visit('developer', `/dashboard${path}`, more);
+async function dashboardPages(world: World, people: DemoSite['people']): Promise<PageVisit[]> {
+  const own = (path: string, more = ''): PageVisit => visit('developer', `/dashboard${path}`, more);
   const [key] = await world.rows<{ id: number }>(`SELECT id FROM api_key WHERE name = 'forecast-api'`);
   const keyId = key?.id ?? 0;
   const [conversation] = await world.rows<{ id: number }>(
@@ -169,14 +176,14 @@ async function dashboardPages(world: World, people: DemoSite['people']): Promise
   ];
 }
 
-async function administrationPages(world: World, people: DemoSite['people']): Promise<Visit[]> {
+async function administrationPages(world: World, people: DemoSite['people']): Promise<PageVisit[]> {
   const [place] = await world.rows<{ org: number; project: number; conversation: number; provider: number }>(
     `SELECT o.id AS org, min(p.id) AS project,
             (SELECT max(id) FROM conversation) AS conversation, (SELECT min(id) FROM provider) AS provider
        FROM organisation o JOIN project p ON p.organisation_id = o.id
       WHERE o.slug LIKE 'demo-%' GROUP BY o.id`,
   );
-  const at = (route: string, id: number | undefined): Visit => ({
+  const at = (route: string, id: number | undefined): PageVisit => ({
     ...visit('operator', route),
     path: route.replace(/\{\w+\}/, String(id)),
   });
@@ -185,7 +192,7 @@ async function administrationPages(world: World, people: DemoSite['people']): Pr
   const domain = { host: 'models.of-a-reseller-with-a-long-name.example', name: 'Reseller' };
   const domains = `${admin}/organisations/${place?.org}/domains`;
   expectStatus(await people.operator.client.post(domains, { json: domain }), 200);
-  await quarantineOpened(world);
+  await createQuarantine(world);
   return [
     visit('operator', admin),
     visit('owner', admin),
@@ -203,7 +210,7 @@ async function administrationPages(world: World, people: DemoSite['people']): Pr
       '/providers/new',
     ].map((path) => visit('operator', admin + path)),
     ...['access', 'import'].map((page) => visit('operator', `${admin}/models/${page}`)),
-    { ...visit('operator', `${admin}/models/import/{draft_id}`), path: await importDrawnUp(people) },
+    { ...visit('operator', `${admin}/models/import/{draft_id}`), path: await createImport(people) },
     visit('owner', `${admin}/models/access`),
     visit('operator', `${admin}/billing`, '?reconcile=30'),
     ...['providers', 'prices', 'aliases'].map((tab) => visit('operator', `${admin}/models`, `?tab=${tab}`)),
@@ -226,21 +233,24 @@ async function administrationPages(world: World, people: DemoSite['people']): Pr
     at(`${admin}/projects/{project_id}`, place?.project),
     at(`${admin}/users/{user_id}`, people.developer.userId),
     at(`${admin}/conversations/{conv_id}`, place?.conversation),
-    { ...visit('operator', `${admin}/alerts/{alert_id}`), path: await alertTold(world, people.operator) },
+    {
+      ...visit('operator', `${admin}/alerts/{alert_id}`),
+      path: await createFailedAlert(world, people.operator),
+    },
     visit('operator', `${admin}/quarantine`),
   ];
 }
 
-/** The page of a drawn-up import, with a new model and a changed one. */
-async function importDrawnUp({ operator }: DemoSite['people']): Promise<string> {
+/** Path of a prepared import with a new model and a changed one. */
+async function createImport({ operator }: DemoSite['people']): Promise<string> {
   const content = `
 version: 1
 providers: { north: { style: openai-style, base_url: 'https://north.example/v1' } }
 models: { north-one: { lanes: [{ provider: north, model: one, region: eu }], price: { input: 1, output: 2 } } }
 `;
-  const drawn = await operator.client.post(`${admin}/models/import`, {
+  const importResponse = await operator.client.post(`${admin}/models/import`, {
     json: { format: 'gateway-yaml', content },
   });
-  expectStatus(drawn, 200);
-  return `${admin}/models/import/${String(jsonOf(drawn)['draft_id'])}`;
+  expectStatus(importResponse, 200);
+  return `${admin}/models/import/${String(jsonOf(importResponse)['draft_id'])}`;
 }

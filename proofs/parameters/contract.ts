@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { projectFolder } from '#product/views';
 
-/** A parameter as the contract tells of it, not as the service does. */
+/** A parameter as described by the contract, not by the service. */
 export interface ContractParameter {
   readonly name: string;
   readonly in: 'path' | 'query';
@@ -10,7 +10,7 @@ export interface ContractParameter {
   readonly required: boolean;
 }
 
-/** A field of a body, as the contract tells of it. */
+/** A body field as described by the contract. */
 export interface ContractField {
   readonly name: string;
   readonly type:
@@ -32,7 +32,7 @@ export interface ContractField {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly maxLength?: number;
-  /** Of a refused choice, where it has a code of its own. */
+  /** Error code of a rejected choice, if it has its own. */
   readonly code?: string;
 }
 
@@ -43,11 +43,10 @@ export interface ContractOperation {
   readonly auth: string;
   readonly parameters?: readonly ContractParameter[];
   readonly body?: readonly ContractField[];
-  /** A page sends these, where it says the same in other fields. */
+  /** Fields that a page sends if they differ from the JSON body. */
   readonly form?: readonly ContractField[];
 }
 
-/** The operations of the portal. */
 export function portalOperations(): ContractOperation[] {
   const text = readFileSync(join(projectFolder, 'test/contract/operations.json'), 'utf8');
   const { operations } = JSON.parse(text) as { readonly operations: readonly ContractOperation[] };

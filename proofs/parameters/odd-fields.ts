@@ -1,9 +1,9 @@
 import type { ContractField } from './contract';
-import { noDays, noNumbers, oddTexts, paddedNumbers, type Verdict, wildTexts } from './odd-values';
+import { nonDates, nonNumbers, oddTexts, paddedNumbers, type ContractVerdict, wildTexts } from './odd-values';
 
 export interface OddField {
   readonly value: unknown;
-  readonly verdict: Verdict;
+  readonly verdict: ContractVerdict;
 }
 
 const outside = (values: readonly unknown[]): OddField[] =>
@@ -11,34 +11,34 @@ const outside = (values: readonly unknown[]): OddField[] =>
 const open = (values: readonly unknown[]): OddField[] => values.map((value) => ({ value, verdict: 'open' }));
 
 const structures = [{}, { a: 1 }, true, [[]]];
-/** Absence, for some fields; for others a value is taken back by it. */
+/** Absent values; some fields treat them as a reset. */
 const blanks = open([null, '', []]);
 const LONG_TEXT = 1_000;
 
-/** Twenty odd values and more for a field of a form: texts alone, and spaces around a number are no part of it. */
+/** At least twenty odd values for a form field: only text, with surrounding spaces ignored for numbers. */
 export const oddTextsOf = (field: ContractField): OddField[] =>
   oddFieldsOf(field)
     .filter(({ value }) => typeof value === 'string')
     .map((odd) => (paddedNumbers.includes(odd.value as string) ? { ...odd, verdict: 'open' } : odd));
 
-/** Twenty odd values and more for a field of a body in JSON. */
+/** At least twenty odd values for a field of a JSON body. */
 export const oddFieldsOf = (field: ContractField): OddField[] => [...blanks, ...ofType(field)];
 
 function ofType(field: ContractField): OddField[] {
   const { type, minimum, maximum, maxLength = LONG_TEXT } = field;
-  const beyond = [
+  const outOfRange = [
     ...(minimum === undefined ? [] : [minimum - 1]),
     ...(maximum === undefined ? [] : [maximum + 1]),
   ];
   switch (type) {
     case 'integer':
-      return outside([...noNumbers, ...structures, 1.5, -0.5, 1e300, ...beyond]);
+      return outside([...nonNumbers, ...structures, 1.5, -0.5, 1e300, ...outOfRange]);
     case 'number':
     case 'usd':
       return [
         ...outside([
           ...structures,
-          ...beyond,
+          ...outOfRange,
           'x',
           '1e',
           '0x10',
@@ -48,7 +48,7 @@ function ofType(field: ContractField): OddField[] {
           'NaN',
           '[object Object]',
         ]),
-        ...open([...noNumbers, 0, 1e-30, 1e300, -0, 0.1234567891]),
+        ...open([...nonNumbers, 0, 1e-30, 1e300, -0, 0.1234567891]),
       ];
     case 'boolean':
       return outside([{}, [1], 2, 0, 'yes', 'TRUE', ' on ', ...oddTexts.filter((text) => text !== 'true')]);
@@ -71,7 +71,7 @@ function ofType(field: ContractField): OddField[] {
       return [...outside([5, true, 'x', ['x'], ...oddTexts]), ...open([{}, { a: {} }, { __proto__: 1 }])];
     case 'day':
     case 'instant':
-      return [...outside([...structures, 5, ...noDays]), ...open(['1970-01-01', '2199-12-31'])];
+      return [...outside([...structures, 5, ...nonDates]), ...open(['1970-01-01', '2199-12-31'])];
     case 'person':
       return [
         ...outside([...structures, 0, -1, 1.5, 'x', '0', '@', 'a@']),

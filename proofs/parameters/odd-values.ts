@@ -1,20 +1,20 @@
 import type { ContractParameter } from './contract';
 
-/** The contract's verdict on a value: it fits, it does not, or the bounds are the service's own. */
-export type Verdict = 'inside' | 'outside' | 'open';
+/** The contract's verdict on a value: inside, outside, or open if the service sets its own limits. */
+export type ContractVerdict = 'inside' | 'outside' | 'open';
 
 export interface OddValue {
   readonly text: string;
-  /** The value stands in the query twice. */
+  /** The query contains the parameter twice. */
   readonly isTwice?: boolean;
-  readonly verdict: Verdict;
+  readonly verdict: ContractVerdict;
 }
 
 const LONG = 'a'.repeat(3_000);
 
-/** They are numbers only where a form takes what a person typed. */
+/** Numbers only if a form accepts user-typed text. */
 export const paddedNumbers = [' 7 ', '7\n'];
-export const noNumbers = [
+export const nonNumbers = [
   ...paddedNumbers,
   '+7',
   '7.0',
@@ -37,7 +37,7 @@ export const noNumbers = [
   '${7}',
   LONG,
 ];
-const beyondRows = ['-1', '0', '2147483648', '9223372036854775808', '99999999999999999999'];
+const outOfRangeIds = ['-1', '0', '2147483648', '9223372036854775808', '99999999999999999999'];
 
 export const oddTexts = [
   ' x ',
@@ -61,10 +61,10 @@ export const oddTexts = [
   'a,b',
   '*',
 ];
-/** Their bounds are the service's own. */
+/** Values whose limits the service sets itself. */
 export const wildTexts = ['a\0b', 'a\nb', '\u202e', LONG];
 
-export const noDays = [
+export const nonDates = [
   '2026-02-30',
   '2026-13-01',
   '2026-00-10',
@@ -87,12 +87,12 @@ export const noDays = [
   LONG,
 ];
 
-const all = (texts: readonly string[], verdict: Verdict): OddValue[] =>
+const all = (texts: readonly string[], verdict: ContractVerdict): OddValue[] =>
   texts.map((text) => ({ text, verdict }));
 
 const isId = ({ name }: ContractParameter): boolean => name.endsWith('_id');
 
-/** Twenty odd values and more for a parameter of this type. */
+/** At least twenty odd values for a parameter of this type. */
 export function oddValuesOf(parameter: ContractParameter): OddValue[] {
   const isQuery = parameter.in === 'query';
   const twice = (text: string): OddValue[] => (isQuery ? [{ text, isTwice: true, verdict: 'outside' }] : []);
@@ -100,8 +100,8 @@ export function oddValuesOf(parameter: ContractParameter): OddValue[] {
   switch (parameter.type) {
     case 'integer':
       return [
-        ...all(noNumbers, 'outside'),
-        ...all(beyondRows, isId(parameter) ? 'outside' : 'open'),
+        ...all(nonNumbers, 'outside'),
+        ...all(outOfRangeIds, isId(parameter) ? 'outside' : 'open'),
         ...all(['7', '007'], 'inside'),
         ...blank,
         ...twice('7'),
@@ -109,7 +109,7 @@ export function oddValuesOf(parameter: ContractParameter): OddValue[] {
     case 'string':
       return [...all(oddTexts, 'inside'), ...all(wildTexts, 'open'), ...blank, ...twice('x')];
     case 'day':
-      return [...all(noDays, 'outside'), ...all(['1970-01-01'], 'open'), ...blank, ...twice('2026-01-01')];
+      return [...all(nonDates, 'outside'), ...all(['1970-01-01'], 'open'), ...blank, ...twice('2026-01-01')];
     case 'choice':
     case 'zone':
       return [...all([...oddTexts, ...wildTexts], 'outside'), ...blank, ...twice('day')];

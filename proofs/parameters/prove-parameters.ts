@@ -1,31 +1,30 @@
-import type { Answer, Client } from '../operations/http';
+import type { ReadResponse, Client } from '../operations/http';
 import { World } from '../operations/world';
 import { Findings, inParallel, runProof } from '../../test/system/findings';
 import { type ContractOperation, type ContractParameter, portalOperations } from './contract';
-import { placesOf, tell } from './faults';
+import { locationsOf, printFailures } from './faults';
 import { type OddValue, oddValuesOf } from './odd-values';
 import { proveFields } from './prove-fields';
 
 const ROLES = ['platform_owner', 'org_admin', 'user'] as const;
-const AT_ONCE = 6;
-const LONGEST_SHOWN = 40;
+const CONCURRENCY = 6;
+const MAX_SHOWN_LENGTH = 40;
 
-/** Rights come first: without them a value is not looked at. */
-const refusals = new Set([401, 403]);
+/** Permissions are checked first, before any value. */
+const REJECTION_STATUSES = new Set([401, 403]);
 
-/** Bodies that are no object of fields; a change without a body is one without fields. */
-const noObjects = [undefined, 'null', '[]', '"text"', '0', '{', '{"a":1,"a":2}'];
+/** Bodies that are not a JSON object; an empty body of a change counts as one without fields. */
+const nonObjects = [undefined, 'null', '[]', '"text"', '0', '{', '{"a":1,"a":2}'];
 
-interface Case {
+interface ParameterCase {
   readonly operation: ContractOperation;
   readonly parameter: ContractParameter;
   readonly value: OddValue;
 }
 
 /**
- * Odd values for every parameter of every operation of the portal, by three roles. The parameters are the contract's,
- * and so is what they take: the service's own description is not asked. Then every field of every body, and bodies
- * that are no fields at all.
+ * Sends odd values for every portal parameter as three roles. Parameters and allowed values come from the contract, not
+ * from the service's own description; body fields and malformed bodies follow.
  */
 async function main(): Promise<void> {
   const findings = new Findings('prove:parameters');
@@ -58,31 +57,31 @@ async function proveValues(
 ): Promise<void> {
   const cases = operations.flatMap((operation) =>
     (operation.parameters ?? []).flatMap((parameter) =>
-      oddValuesOf(parameter).map((value): Case => ({ operation, parameter, value })),
+      oddValuesOf(parameter).map((value): ParameterCase => ({ operation, parameter, value })),
     ),
   );
-  const wrong: string[] = [];
-  let refused = 0;
-  await inParallel(AT_ONCE, cases, async (one) => {
+  const failures: string[] = [];
+  let rejectedCount = 0;
+  await inParallel(CONCURRENCY, cases, async (one) => {
     const { method, path } = one.operation;
     const answer = await client.send(method, addressOf(one), method === 'GET' ? {} : { json: {} });
-    if (answer.status === 422) refused += 1;
+    if (answer.status === 422) rejectedCount += 1;
     const problem = problemOf(one, answer);
     if (problem === null) return;
-    const shown = JSON.stringify(one.value.text).slice(0, LONGEST_SHOWN);
-    wrong.push(`${method} ${path} ${one.parameter.name}=${shown}: ${problem}`);
+    const shownValue = JSON.stringify(one.value.text).slice(0, MAX_SHOWN_LENGTH);
+    failures.push(`${method} ${path} ${one.parameter.name}=${shownValue}: ${problem}`);
   });
-  tell(wrong);
-  findings.over(
+  printFailures(failures);
+  findings.expectNoneWrong(
     `${role}: every value outside of its type is 422, every other has an ordinary answer`,
     cases.length,
-    wrong.length,
-    `${cases.length} values, ${refused} refused, ${wrong.length} wrong`,
+    failures.length,
+    `${cases.length} values, ${rejectedCount} refused, ${failures.length} wrong`,
   );
 }
 
 /** Other ids of the path are absent ones. */
-function addressOf({ operation, parameter, value }: Case): string {
+function addressOf({ operation, parameter, value }: ParameterCase): string {
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
     parameter.in === 'path' && parameter.name === name ? encodeURIComponent(value.text) : '999999',
   );
@@ -96,18 +95,19 @@ function addressOf({ operation, parameter, value }: Case): string {
   return query.size === 0 ? path : `${path}?${query.toString()}`;
 }
 
-function problemOf({ operation, parameter, value }: Case, answer: Answer): string | null {
+function problemOf({ operation, parameter, value }: ParameterCase, answer: ReadResponse): string | null {
   const { status } = answer;
   if (status >= 500) return `${status} ${answer.text.slice(0, 200)}`;
-  if (refusals.has(status)) return null;
-  const fault = status === 422 ? placesOf(answer) : null;
-  if (typeof fault === 'string') return fault;
-  const isNamed = fault?.some(([place, name]) => place === parameter.in && name === parameter.name) ?? false;
+  if (REJECTION_STATUSES.has(status)) return null;
+  const locations = status === 422 ? locationsOf(answer) : null;
+  if (typeof locations === 'string') return locations;
+  const isNamed =
+    locations?.some(([place, name]) => place === parameter.in && name === parameter.name) ?? false;
   if (value.verdict === 'outside' && !isNamed) return `${status}, wanted 422 for it`;
   if (value.verdict === 'inside' && isNamed) return '422, though it fits';
-  // A callback that answers no sign-in of this browser is refused for that.
-  const isAstray = operation.path.includes('/login/callback');
-  return value.verdict !== 'outside' && status === 400 && !isAstray ? '400' : null;
+  // A callback without a matching sign-in of this browser is rejected for that reason.
+  const isUnrelatedCallback = operation.path.includes('/login/callback');
+  return value.verdict !== 'outside' && status === 400 && !isUnrelatedCallback ? '400' : null;
 }
 
 async function proveBodies(
@@ -117,35 +117,35 @@ async function proveBodies(
   operations: readonly ContractOperation[],
 ): Promise<void> {
   const changes = operations.filter(({ method }) => method !== 'GET');
-  const wrong: string[] = [];
-  let sent = 0;
-  await inParallel(AT_ONCE, changes, async ({ method, path, auth }) => {
-    for (const body of noObjects) {
-      sent += 1;
+  const failures: string[] = [];
+  let sentCount = 0;
+  await inParallel(CONCURRENCY, changes, async ({ method, path, auth }) => {
+    for (const body of nonObjects) {
+      sentCount += 1;
       const headers = { 'content-type': 'application/json' };
       const address = path.replaceAll(/\{\w+\}/g, '999999');
       const answer = await client.send(method, address, body === undefined ? {} : { headers, body });
-      const isStranger = auth === 'processor signature' && answer.text.includes('signature');
-      const problem = isStranger ? null : problemOfBody(body, answer);
-      if (problem !== null) wrong.push(`${method} ${path} with ${body ?? 'no body'}: ${problem}`);
+      const isUnsigned = auth === 'processor signature' && answer.text.includes('signature');
+      const problem = isUnsigned ? null : problemOfBody(body, answer);
+      if (problem !== null) failures.push(`${method} ${path} with ${body ?? 'no body'}: ${problem}`);
     }
   });
-  tell(wrong);
-  findings.over(
+  printFailures(failures);
+  findings.expectNoneWrong(
     `${role}: a body that is no object of fields is refused with its place`,
-    sent,
-    wrong.length,
-    `${sent} bodies, ${wrong.length} wrong`,
+    sentCount,
+    failures.length,
+    `${sentCount} bodies, ${failures.length} wrong`,
   );
 }
 
-function problemOfBody(body: string | undefined, answer: Answer): string | null {
+function problemOfBody(body: string | undefined, answer: ReadResponse): string | null {
   const { status, text } = answer;
   if (status >= 500 || status === 400) return `${status} ${text.slice(0, 200)}`;
-  if (refusals.has(status)) return null;
+  if (REJECTION_STATUSES.has(status)) return null;
   if (status === 422) {
-    const fault = placesOf(answer);
-    return typeof fault === 'string' ? fault : null;
+    const locations = locationsOf(answer);
+    return typeof locations === 'string' ? locations : null;
   }
   return body === undefined ? null : `${status}, wanted 422`;
 }

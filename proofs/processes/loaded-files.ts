@@ -1,4 +1,4 @@
-// Loaded before the service: says at a signal which of its files are in memory.
+// Preloaded before the service; lists its loaded files on a signal.
 process.on('SIGUSR2', () => {
   process.stdout.write(`loaded: ${Object.keys(require.cache).join(' ')}\n`);
 });

@@ -1,19 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Findings, numberGiven, partsGiven, runProof } from '../../test/system/findings';
+import { Findings, numberOption, partsFromArguments, runProof } from '../../test/system/findings';
 import { freePort } from '../../test/system/free-port';
 import { type ProofGateway, startGateway } from '../../test/system/gateway';
 import type { GatewayFile, ProofNode } from '../../test/system/node';
-import { endWithThisProcess, type Program } from '../../test/system/program';
+import { stopProgramsOnInterrupt, type Program } from '../../test/system/program';
 import { spawnRedis } from '../../test/system/redis-server';
 import { spawnSimulator } from '../../test/support/simulator';
-import { callUntil, newTally, type Tally, type Target } from './callers';
-import { childrenOf, familyCpuUs, residentMb } from './family';
+import { callUntil, newTally, type CallTally, type CallerTarget } from './callers';
+import { childrenOf, processTreeCpuUs, residentMb } from './process-tree';
 import { proveRoles } from './roles';
 
-/** One node as one process, and one as two, on one database; then nodes of both roles behind one address. */
+/**
+ * Compares one node as a single process with one as two processes on the same database; then nodes of both roles behind
+ * one address.
+ */
 
 const CALLERS = 32;
-/** Until the engine has compiled what a call runs through, a process costs several times as much. */
+/** Until the engine has compiled the hot path, a process is several times slower. */
 const WARM_UP_CALLS = 10_000;
 const findings = new Findings('prove:processes');
 
@@ -29,7 +32,7 @@ const catalogue = (url: string): GatewayFile => ({
   },
 });
 
-interface Stage {
+interface ProcessTestbed {
   readonly gateway: ProofGateway;
   readonly one: ProofNode;
   readonly two: ProofNode;
@@ -37,16 +40,16 @@ interface Stage {
   readonly key: string;
 }
 
-const targetOf = ({ url }: ProofNode, { key }: Stage): Target => ({ url, key });
+const targetOf = ({ url }: ProofNode, { key }: ProcessTestbed): CallerTarget => ({ url, key });
 
-/** Calls for so long; what came of them. */
-function callFor(target: Target, milliseconds: number, options = {}): Promise<Tally> {
+/** Calls for this long and returns the outcomes. */
+function callFor(target: CallerTarget, milliseconds: number, options = {}): Promise<CallTally> {
   const end = performance.now() + milliseconds;
   return callUntil(target, CALLERS, () => performance.now() > end, options);
 }
 
-/** So many calls. */
-async function callTimes(target: Target, calls: number): Promise<void> {
+/** Makes this number of calls. */
+async function callTimes(target: CallerTarget, calls: number): Promise<void> {
   const tally = newTally();
   await callUntil(target, CALLERS, () => tally.calls >= calls, { tally });
 }
@@ -54,7 +57,7 @@ async function callTimes(target: Target, calls: number): Promise<void> {
 const metricsOf = async (port: number): Promise<string> =>
   (await fetch(`http://127.0.0.1:${port}/metrics`, { signal: AbortSignal.timeout(10_000) })).text();
 
-/** Answers of each process so far. */
+/** Number of responses per process so far. */
 async function answersByProcess(port: number): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   const lines = (await metricsOf(port)).matchAll(/^gateway_requests_total\{.*process="(\d+)"\} (\d+)$/gm);
@@ -62,18 +65,18 @@ async function answersByProcess(port: number): Promise<Map<string, number>> {
   return counts;
 }
 
-async function shares(stage: Stage, title: string, keepAlive: boolean): Promise<void> {
+async function proveShares(stage: ProcessTestbed, title: string, keepAlive: boolean): Promise<void> {
   const before = await answersByProcess(stage.metricsPort);
   await callFor(targetOf(stage.two, stage), 4_000, { keepAlive });
-  // Answers are counted as they are settled.
+  // Responses are counted when they are settled.
   await delay(1_000);
   const after = await answersByProcess(stage.metricsPort);
   const counts = [...after].map(([number, count]) => count - (before.get(number) ?? 0));
-  const all = counts.reduce((sum, count) => sum + count, 0);
-  const parts = counts.map((count) => (count / all) * 100);
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  const parts = counts.map((count) => (count / total) * 100);
   const isFair = parts.length === 2 && parts.every((part) => part >= 45 && part <= 55);
-  const seen = `${parts.map((part) => `${part.toFixed(1)} %`).join(' and ')} of ${all} calls`;
-  findings.add(`${title}: each of two processes gets 45 to 55 %`, isFair, seen);
+  const summary = `${parts.map((part) => `${part.toFixed(1)} %`).join(' and ')} of ${total} calls`;
+  findings.add(`${title}: each of two processes gets 45 to 55 %`, isFair, summary);
 }
 
 const median = (values: readonly number[]): number =>
@@ -81,29 +84,29 @@ const median = (values: readonly number[]): number =>
 
 const IDLE_MS = 1_000;
 
-/** CPU time of all processes of a node for one call, less what they do without any. */
-async function cpuOfCall(node: ProofNode, stage: Stage, calls: number): Promise<number> {
-  const spent = (): number => familyCpuUs(node.program.pid);
-  const idleFrom = spent();
+/** CPU time of all processes of a node per call, less the idle consumption. */
+async function cpuOfCall(node: ProofNode, stage: ProcessTestbed, calls: number): Promise<number> {
+  const cpuTime = (): number => processTreeCpuUs(node.program.pid);
+  const idleFrom = cpuTime();
   await delay(IDLE_MS);
-  const idle = (spent() - idleFrom) / IDLE_MS;
-  const [before, began] = [spent(), performance.now()];
+  const idle = (cpuTime() - idleFrom) / IDLE_MS;
+  const [before, began] = [cpuTime(), performance.now()];
   await callTimes(targetOf(node, stage), calls);
-  // The node has finished the settlements of the last calls.
+  // The node settles the last calls.
   await delay(500);
-  return (spent() - before - idle * (performance.now() - began)) / calls;
+  return (cpuTime() - before - idle * (performance.now() - began)) / calls;
 }
 
-async function cpu(stage: Stage, rounds: number, calls: number): Promise<void> {
+async function proveCpu(stage: ProcessTestbed, rounds: number, calls: number): Promise<void> {
   for (const [node, processes] of [
     [stage.one, 1],
     [stage.two, 2],
   ] as const)
-    await callTimes(targetOf(node, stage), processes * numberGiven('warm', WARM_UP_CALLS));
+    await callTimes(targetOf(node, stage), processes * numberOption('warm', WARM_UP_CALLS));
   const times: { one: number; two: number }[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const time = { one: 0, two: 0 };
-    // The second node finds the machine warm, so the order changes from round to round.
+    // The second node finds a warm machine, so the order alternates.
     const order = round % 2 === 0 ? (['one', 'two'] as const) : (['two', 'one'] as const);
     for (const node of order) time[node] = await cpuOfCall(stage[node], stage, calls);
     times.push(time);
@@ -122,19 +125,22 @@ async function cpu(stage: Stage, rounds: number, calls: number): Promise<void> {
   );
 }
 
-const SAID_DEADLINE_MS = 300_000;
+const OUTPUT_DEADLINE_MS = 300_000;
 
-/** On a busy machine a start takes longer than a proof usually waits for a word. */
-async function said(program: Program, pattern: RegExp): Promise<void> {
-  const end = performance.now() + SAID_DEADLINE_MS;
+/** On a busy machine a start takes longer than the usual output deadline. */
+async function waitForOutput(program: Program, pattern: RegExp): Promise<void> {
+  const end = performance.now() + OUTPUT_DEADLINE_MS;
   while (!pattern.test(program.text)) {
     if (performance.now() > end) throw new Error(`it did not say ${pattern.source}`);
     await delay(100);
   }
 }
 
-/** Callers on kept and on new connections, while something happens to the node. */
-async function underLoad(stage: Stage, happen: () => Promise<void>): Promise<{ kept: Tally; fresh: Tally }> {
+/** Clients on kept-alive and on new connections while an event happens to the node. */
+async function underLoad(
+  stage: ProcessTestbed,
+  happen: () => Promise<void>,
+): Promise<{ keptAlive: CallTally; fresh: CallTally }> {
   let isOver = false;
   const target = targetOf(stage.two, stage);
   const calls = [true, false].map((keepAlive) =>
@@ -145,13 +151,19 @@ async function underLoad(stage: Stage, happen: () => Promise<void>): Promise<{ k
   await delay(2_000);
   isOver = true;
   const [kept = newTally(), fresh = newTally()] = await Promise.all(calls);
-  return { kept, fresh };
+  return { keptAlive: kept, fresh };
 }
 
-const told = ({ calls, broken, refused, unavailable, lost }: Tally): string =>
+const summaryOf = ({
+  calls,
+  brokenCount: broken,
+  refusedCount: refused,
+  unavailable,
+  lostCount: lost,
+}: CallTally): string =>
   `${calls} calls: ${broken} broken, ${refused} refused, ${unavailable} with 5xx, ${lost} lost after retries`;
 
-async function recordsOf(stage: Stage, ids: readonly string[]): Promise<number> {
+async function recordsOf(stage: ProcessTestbed, ids: readonly string[]): Promise<number> {
   const [row] = await stage.gateway.rows.query<{ count: string }>(
     'SELECT count(*) FROM request_record WHERE request_id = ANY($1::uuid[])',
     [ids],
@@ -159,32 +171,35 @@ async function recordsOf(stage: Stage, ids: readonly string[]): Promise<number> 
   return Number(row?.count);
 }
 
-async function kill(stage: Stage): Promise<void> {
+async function proveKill(stage: ProcessTestbed): Promise<void> {
   const { program } = stage.two;
-  const { kept, fresh } = await underLoad(stage, async () => {
+  const { keptAlive: kept, fresh } = await underLoad(stage, async () => {
     process.kill(childrenOf(program.pid).at(-1) ?? 0, 'SIGKILL');
-    await said(program, /a process serves again/);
+    await waitForOutput(program, /a process serves again/);
   });
-  findings.add('one process is killed: no new connection is refused', fresh.refused + kept.refused === 0);
+  findings.add(
+    'one process is killed: no new connection is refused',
+    fresh.refusedCount + kept.refusedCount === 0,
+  );
   findings.add(
     'one process is killed: at most the calls under way in it break',
-    kept.broken + fresh.broken <= CALLERS && kept.unavailable + fresh.unavailable === 0,
-    `kept connections: ${told(kept)}\nnew connections: ${told(fresh)}`,
+    kept.brokenCount + fresh.brokenCount <= CALLERS && kept.unavailable + fresh.unavailable === 0,
+    `kept connections: ${summaryOf(kept)}\nnew connections: ${summaryOf(fresh)}`,
   );
-  const lost = kept.lost + fresh.lost;
+  const lostCalls = kept.lostCount + fresh.lostCount;
   findings.add(
     'one process is killed: callers that retry as SDKs do lose no call',
-    lost === 0,
-    `${lost} lost`,
+    lostCalls === 0,
+    `${lostCalls} lost`,
   );
-  await booked(stage, 'one process is killed', [...kept.answered, ...fresh.answered]);
+  await proveRecorded(stage, 'one process is killed', [...kept.answeredIds, ...fresh.answeredIds]);
 }
 
-async function replace(stage: Stage): Promise<void> {
+async function proveReplacement(stage: ProcessTestbed): Promise<void> {
   const before = childrenOf(stage.two.program.pid);
-  const { kept, fresh } = await underLoad(stage, async () => {
+  const { keptAlive: kept, fresh } = await underLoad(stage, async () => {
     stage.two.program.signal('SIGHUP');
-    await said(stage.two.program, /the processes were replaced/);
+    await waitForOutput(stage.two.program, /the processes were replaced/);
   });
   const after = childrenOf(stage.two.program.pid);
   findings.add(
@@ -193,23 +208,23 @@ async function replace(stage: Stage): Promise<void> {
     `${before.join(', ')} became ${after.join(', ')}`,
   );
   for (const [title, tally] of Object.entries({ kept, fresh }))
-    findings.over(
+    findings.expectNoneWrong(
       `SIGHUP under load, ${title} connections: no call is refused or broken`,
       tally.calls,
-      tally.broken + tally.refused + tally.unavailable + tally.lost,
-      told(tally),
+      tally.brokenCount + tally.refusedCount + tally.unavailable + tally.lostCount,
+      summaryOf(tally),
     );
-  await booked(stage, 'SIGHUP under load', [...kept.answered, ...fresh.answered]);
+  await proveRecorded(stage, 'SIGHUP under load', [...kept.answeredIds, ...fresh.answeredIds]);
 }
 
-/** Journals of the dead are read a few seconds later. */
-async function booked(stage: Stage, title: string, ids: readonly string[]): Promise<void> {
+/** Journals of dead processes are read a few seconds later. */
+async function proveRecorded(stage: ProcessTestbed, title: string, ids: readonly string[]): Promise<void> {
   let count = 0;
   for (let waited = 0; waited < 60_000 && count < ids.length; waited += 1_000) {
     count = await recordsOf(stage, ids);
     if (count < ids.length) await delay(1_000);
   }
-  findings.over(
+  findings.expectNoneWrong(
     `${title}: every answer has its record`,
     ids.length,
     ids.length - count,
@@ -218,7 +233,7 @@ async function booked(stage: Stage, title: string, ids: readonly string[]): Prom
 }
 
 async function main(): Promise<void> {
-  endWithThisProcess();
+  stopProgramsOnInterrupt();
   const supplier = await spawnSimulator();
   const redis = await spawnRedis();
   const metricsPort = await freePort();
@@ -231,19 +246,19 @@ async function main(): Promise<void> {
     const stage = { gateway, one: gateway.node, two, metricsPort, key: gateway.node.keys.demo };
     const parts: Readonly<Record<string, () => Promise<void>>> = {
       shares: async () => {
-        await shares(stage, 'new connections', false);
-        await shares(stage, 'kept connections', true);
+        await proveShares(stage, 'new connections', false);
+        await proveShares(stage, 'kept connections', true);
       },
-      cpu: () => cpu(stage, numberGiven('rounds', 16), numberGiven('calls', 4_000)),
-      kill: () => kill(stage),
-      replace: () => replace(stage),
+      cpu: () => proveCpu(stage, numberOption('rounds', 16), numberOption('calls', 4_000)),
+      kill: () => proveKill(stage),
+      replace: () => proveReplacement(stage),
       roles: () => proveRoles(findings, gateway),
     };
     // Numbers belong to options.
-    const named = process.argv.slice(2).filter((word) => /^[a-z]+$/.test(word));
-    for (const part of partsGiven(Object.keys(parts), named)) await parts[part]?.();
-    const wrong = await gateway.node.discrepancies();
-    findings.add('money:verify holds', wrong === 0, `${wrong} discrepancies`);
+    const selectedProofs = process.argv.slice(2).filter((word) => /^[a-z]+$/.test(word));
+    for (const part of partsFromArguments(Object.keys(parts), selectedProofs)) await parts[part]?.();
+    const discrepancies = await gateway.node.discrepancies();
+    findings.add('money:verify holds', discrepancies === 0, `${discrepancies} discrepancies`);
     await two.stop();
     findings.add('the node of two processes ends in order', (await two.program.ended) === 0);
   } finally {

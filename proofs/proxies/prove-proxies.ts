@@ -2,37 +2,37 @@ import 'reflect-metadata';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { freePort } from '../../test/system/free-port';
-import { partsGiven, runProof } from '../../test/system/findings';
+import { partsFromArguments, runProof } from '../../test/system/findings';
 import { closeConnections } from '../failover/caller';
-import { longStream, mixed } from '../outages/catalogue';
+import { longStreamShot, mixedShot } from '../outages/catalogue';
 import { checkAnswers, checkBooks } from '../outages/checks';
-import type { DrillContext } from '../outages/drill';
+import type { OutageDrillContext } from '../outages/drill';
 import { call, type Endpoint, isServed, Load, tally, times } from '../outages/load';
-import { Report, seconds, spread } from '../outages/report';
-import { type GatewayNode, Testbed } from '../outages/testbed';
-import { isInstalled, Proxy, type ProxyName, proxyNames } from './proxy';
+import { OutageReport, seconds, spread } from '../outages/report';
+import { type GatewayProcess, OutageTestbed } from '../outages/testbed';
+import { isInstalled, ReverseProxy, type ProxyName, proxyNames } from './proxy';
 
-const CALLS_A_SECOND = 20;
+const CALLS_PER_SECOND = 20;
 const STREAMS = 20;
-/** Some of the streams outlast the notice, and none the time to drain. */
+/** Some streams outlast the drain notice, but none the drain timeout. */
 const STREAM_SECONDS = 30;
 const NODE = { DRAIN_NOTICE: '21s', DRAIN_TIMEOUT: '45s' };
-/** A proxy takes a node back at the second good look, and looks every two seconds. */
-const BACK_MS = 6_000;
+/** A proxy re-admits a node after the second successful health check, one every two seconds. */
+const READMISSION_MS = 6_000;
 const STREAMED_SECONDS = 4;
 
-/** Two nodes are restarted under load behind each proxy of Debian that is there, with the files of `deploy/proxies`. */
+/** Restarts two nodes under load behind each installed Debian proxy, with the files of `deploy/proxies`. */
 async function main(): Promise<void> {
-  const wanted = partsGiven(proxyNames);
+  const selectedProxies = partsFromArguments(proxyNames);
   Logger.overrideLogger(['error']);
-  const report = new Report('prove:proxies');
-  const testbed = await Testbed.open();
-  const leave = (): void => void testbed.close().finally(() => process.exit(1));
-  process.once('SIGINT', leave).once('SIGTERM', leave);
+  const report = new OutageReport('prove:proxies');
+  const testbed = await OutageTestbed.open();
+  const exitOnFailure = (): void => void testbed.close().finally(() => process.exit(1));
+  process.once('SIGINT', exitOnFailure).once('SIGTERM', exitOnFailure);
   try {
-    for (const name of proxyNames.filter((each) => wanted.includes(each)))
-      if (isInstalled(name)) await restartBehind(name, { testbed, report, quick: false });
-      else report.leaveOut(name, `apt-get install ${name} brings it`);
+    for (const name of proxyNames.filter((each) => selectedProxies.includes(each)))
+      if (isInstalled(name)) await restartBehind(name, { testbed, report, isQuick: false });
+      else report.addSkipped(name, `apt-get install ${name} brings it`);
   } finally {
     closeConnections();
     await testbed.close();
@@ -40,41 +40,41 @@ async function main(): Promise<void> {
   report.end();
 }
 
-async function restartBehind(name: ProxyName, context: DrillContext): Promise<void> {
+async function restartBehind(name: ProxyName, context: OutageDrillContext): Promise<void> {
   const { testbed, report } = context;
   const ports = [await freePort(), await freePort()];
-  const start = (place: number): Promise<GatewayNode> =>
-    testbed.node(`${name}-${place}`, { environment: NODE, port: ports[place]! });
+  const start = (index: number): Promise<GatewayProcess> =>
+    testbed.startNode(`${name}-${index}`, { environment: NODE, port: ports[index]! });
   const nodes = [await start(0), await start(1)];
-  const proxy = await Proxy.start(name, ports, testbed.postgres.folder);
+  const proxy = await ReverseProxy.start(name, ports, testbed.postgres.folder);
   const endpoint = { url: proxy.url, key: testbed.key };
   try {
     await checkStreaming(name, endpoint, report);
-    const load = new Load([endpoint], mixed).start(CALLS_A_SECOND);
+    const load = new Load([endpoint], mixedShot).start(CALLS_PER_SECOND);
     const streams = [];
-    const gone = [];
-    for (const place of [0, 1]) {
+    const stopTimes = [];
+    for (const index of [0, 1]) {
       for (let count = 0; count < STREAMS; count += 1)
-        streams.push(call(endpoint, longStream(count, STREAM_SECONDS)));
+        streams.push(call(endpoint, longStreamShot(count, STREAM_SECONDS)));
       await delay(1_000);
-      const askedAt = performance.now();
-      nodes[place]!.program.signal('SIGTERM');
-      await nodes[place]!.program.ended;
-      gone.push(seconds(performance.now() - askedAt));
-      nodes[place] = await start(place);
-      await delay(BACK_MS);
+      const stopRequestedAt = performance.now();
+      nodes[index]!.program.signal('SIGTERM');
+      await nodes[index]!.program.ended;
+      stopTimes.push(seconds(performance.now() - stopRequestedAt));
+      nodes[index] = await start(index);
+      await delay(READMISSION_MS);
     }
     await load.stop();
-    const whole = await Promise.all(streams);
+    const streamResults = await Promise.all(streams);
     checkAnswers(context, `${name}: short calls`, load.seen, []);
-    checkAnswers(context, `${name}: streams of ${STREAM_SECONDS} s`, whole, []);
-    const lost = await checkBooks(context, name, [...load.served, ...whole.filter(isServed)]);
+    checkAnswers(context, `${name}: streams of ${STREAM_SECONDS} s`, streamResults, []);
+    const lostRecords = await checkBooks(context, name, [...load.served, ...streamResults.filter(isServed)]);
     report.row({
-      outage: `${name}: two nodes restarted at ${CALLS_A_SECOND}/s with ${STREAMS} open streams`,
-      answers: `${tally(load.seen)}; streams ${tally(whole)}`,
+      outage: `${name}: two nodes restarted at ${CALLS_PER_SECOND}/s with ${STREAMS} open streams`,
+      answers: `${tally(load.seen)}; streams ${tally(streamResults)}`,
       time: spread(times(load.seen)),
-      lost,
-      recovery: `gone after ${gone.join(', ')}`,
+      lost: lostRecords,
+      recovery: `gone after ${stopTimes.join(', ')}`,
     });
   } finally {
     await proxy.stop();
@@ -82,9 +82,9 @@ async function restartBehind(name: ProxyName, context: DrillContext): Promise<vo
   }
 }
 
-/** A proxy that collects an answer hands nothing on before its end. */
-async function checkStreaming(name: ProxyName, { url, key }: Endpoint, report: Report): Promise<void> {
-  const { model, prompt } = longStream(0, STREAMED_SECONDS);
+/** A buffering proxy forwards nothing before the end of the response. */
+async function checkStreaming(name: ProxyName, { url, key }: Endpoint, report: OutageReport): Promise<void> {
+  const { model, prompt } = longStreamShot(0, STREAMED_SECONDS);
   const startedAt = performance.now();
   const response = await fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
@@ -93,14 +93,14 @@ async function checkStreaming(name: ProxyName, { url, key }: Endpoint, report: R
   });
   const reader = response.body!.getReader();
   await reader.read();
-  const first = performance.now() - startedAt;
+  const firstChunkMs = performance.now() - startedAt;
   while (!(await reader.read()).done);
-  const whole = performance.now() - startedAt;
+  const totalMs = performance.now() - startedAt;
   report.check(
     `${name}: a stream of ${STREAMED_SECONDS} s goes out as it comes`,
     'begun in half of its time',
-    `first bytes after ${seconds(first)} of ${seconds(whole)}`,
-    response.status === 200 && first < whole / 2,
+    `first bytes after ${seconds(firstChunkMs)} of ${seconds(totalMs)}`,
+    response.status === 200 && firstChunkMs < totalMs / 2,
   );
 }
 

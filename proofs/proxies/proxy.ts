@@ -4,19 +4,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../../test/system/free-port';
 import { Program, projectFolder } from '../../test/system/program';
 
-const MOST_TRIES = 100;
+const MAX_ATTEMPTS = 100;
 
 export const proxyNames = ['nginx', 'haproxy', 'caddy'] as const;
 export type ProxyName = (typeof proxyNames)[number];
 
-interface Kind {
+interface ProxyKind {
   readonly file: string;
-  /** The shipped file with the ports of this machine and without certificates. */
+  /** The shipped file adapted to the ports of this machine and without certificates. */
   readonly adapted: (text: string, port: number, folder: string) => string;
   readonly command: (file: string, folder: string) => readonly [string, ...string[]];
 }
 
-const kinds: Readonly<Record<ProxyName, Kind>> = {
+const kinds: Readonly<Record<ProxyName, ProxyKind>> = {
   nginx: {
     file: 'nginx.conf',
     adapted: (text, port, folder) =>
@@ -47,21 +47,21 @@ const kinds: Readonly<Record<ProxyName, Kind>> = {
 export const isInstalled = (name: ProxyName): boolean =>
   (process.env.PATH ?? '').split(':').some((folder) => existsSync(join(folder, name)));
 
-/** A proxy of Debian with the file that we ship. */
-export class Proxy {
+/** A Debian proxy with the shipped configuration file. */
+export class ReverseProxy {
   private constructor(
     readonly url: string,
     private readonly program: Program,
   ) {}
 
-  static async start(name: ProxyName, nodes: readonly number[], root: string): Promise<Proxy> {
+  static async start(name: ProxyName, nodes: readonly number[], root: string): Promise<ReverseProxy> {
     const { file, adapted, command } = kinds[name];
     const folder = join(root, name);
     mkdirSync(folder, { recursive: true });
     const port = await freePort();
     const shipped = readFileSync(join(projectFolder, 'deploy', 'proxies', file), 'utf8');
     const text = nodes.reduce(
-      (before, node, place) => before.replaceAll(`10.0.0.1${place + 1}:3000`, `127.0.0.1:${node}`),
+      (before, node, index) => before.replaceAll(`10.0.0.1${index + 1}:3000`, `127.0.0.1:${node}`),
       adapted(shipped, port, folder),
     );
     const path = join(folder, file);
@@ -73,8 +73,8 @@ export class Proxy {
       XDG_DATA_HOME: folder,
       XDG_CONFIG_HOME: folder,
     });
-    const proxy = new Proxy(`http://127.0.0.1:${port}`, program);
-    await proxy.serves();
+    const proxy = new ReverseProxy(`http://127.0.0.1:${port}`, program);
+    await proxy.waitUntilReady();
     return proxy;
   }
 
@@ -82,8 +82,8 @@ export class Proxy {
     return this.program.stop();
   }
 
-  private async serves(): Promise<void> {
-    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+  private async waitUntilReady(): Promise<void> {
+    for (let tries = 0; tries < MAX_ATTEMPTS; tries += 1) {
       const status = await fetch(`${this.url}/health`).then(
         ({ status }) => status,
         () => 0,

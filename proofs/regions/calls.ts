@@ -1,23 +1,30 @@
 import type { ModelKind } from '../../src/catalogue';
-import type { Chance } from '../../test/system/chance';
-import { both, type Named, type Region, regions, type World, type WorldKey } from './world';
+import type { SeededRandom } from '../../test/system/seeded-random';
+import {
+  intersection,
+  type RegionalName,
+  type Region,
+  regions,
+  type RegionWorld,
+  type RegionKey,
+} from './world';
 
-/** One call and, by the rule alone, where it may be answered: key ∩ organisation ∩ call ∩ where the model is. */
+/** A call and the regions allowed by the rule alone: key ∩ organisation ∩ call ∩ lanes of the model. */
 export interface RegionCall {
   readonly surface: keyof typeof bodies;
-  readonly key: WorldKey;
-  readonly named: Named;
+  readonly key: RegionKey;
+  readonly named: RegionalName;
   readonly region: string | null;
   readonly stream: boolean;
   readonly session: string;
   readonly permitted: ReadonlySet<Region>;
 }
 
-export interface Outcome {
+export interface RegionOutcome {
   readonly call: RegionCall;
   readonly status: number;
   readonly code: string | null;
-  /** The answer's own word says that this region answered. */
+  /** Region named by the response. */
   readonly region: string | null;
   readonly failover: boolean;
 }
@@ -39,24 +46,24 @@ const surfaceOf: Partial<Readonly<Record<ModelKind, readonly (keyof typeof bodie
   rerank: ['rerank'],
   speech: ['speech'],
 };
-const sessions = Array.from({ length: 12 }, (_, place) => `session-${place}`);
-const MOST_UNMET = 0.2;
+const sessions = Array.from({ length: 12 }, (_, index) => `session-${index}`);
+const MAX_UNMET_SHARE = 0.2;
 
-/** A call that may be answered within the given regions at most. */
-export function planCall(world: World, within: ReadonlySet<Region>, chance: Chance): RegionCall {
-  const mayBeUnmet = within.size === 0 || chance.flip(MOST_UNMET);
+/** A random call that can be answered only within the given regions, if at all. */
+export function planCall(world: RegionWorld, within: ReadonlySet<Region>, chance: SeededRandom): RegionCall {
+  const canBeUnmet = within.size === 0 || chance.flip(MAX_UNMET_SHARE);
   for (;;) {
     const call = drawCall(world, chance);
     const isWithin = [...call.permitted].every((region) => within.has(region));
-    if (isWithin && (mayBeUnmet || call.permitted.size > 0)) return call;
+    if (isWithin && (canBeUnmet || call.permitted.size > 0)) return call;
   }
 }
 
-function drawCall({ names, keys }: World, chance: Chance): RegionCall {
+function drawCall({ names, keys }: RegionWorld, chance: SeededRandom): RegionCall {
   const named = chance.pick(names);
   const key = chance.pick(keys);
   const region = chance.flip(0.6) ? null : chance.pick([...regions, 'mars']);
-  const asked =
+  const requestedRegions =
     region === null ? key.allowed : new Set([...key.allowed].filter((allowed) => allowed === region));
   const surface = chance.pick(surfaceOf[named.kind] ?? []);
   return {
@@ -66,11 +73,11 @@ function drawCall({ names, keys }: World, chance: Chance): RegionCall {
     region,
     stream: named.kind === 'chat' && chance.flip(),
     session: chance.pick(sessions),
-    permitted: both(asked, named.homes),
+    permitted: intersection(requestedRegions, named.homes),
   };
 }
 
-export async function makeCall(url: string, call: RegionCall): Promise<Outcome> {
+export async function makeCall(url: string, call: RegionCall): Promise<RegionOutcome> {
   const { path, fields } = bodies[call.surface];
   const answer = await fetch(url + path, {
     method: 'POST',
@@ -100,8 +107,8 @@ export async function makeCall(url: string, call: RegionCall): Promise<Outcome> 
 
 export const isUnmet = ({ permitted }: RegionCall): boolean => permitted.size === 0;
 
-/** A call was answered as the rule says, independent of other failures. */
-export function staysInRegion({ call, status, code, region }: Outcome): boolean {
+/** Tells whether the region obeys the rule, regardless of other failures. */
+export function staysInRegion({ call, status, code, region }: RegionOutcome): boolean {
   if (call.region !== null && !regions.some((known) => known === call.region))
     return status === 400 && code === 'invalid_request';
   if (isUnmet(call)) return status === 503 && code === 'sovereign_route_unavailable';

@@ -1,17 +1,17 @@
-import { Chance } from '../../test/system/chance';
-import { Findings, inParallel, numberGiven, runProof } from '../../test/system/findings';
+import { SeededRandom } from '../../test/system/seeded-random';
+import { Findings, inParallel, numberOption, runProof } from '../../test/system/findings';
 import { type ProofGateway, startGateway } from '../../test/system/gateway';
-import { isUnmet, staysInRegion, makeCall, type Outcome, planCall } from './calls';
-import { Suppliers } from './suppliers';
-import { buildWorld, type Region, regions, type World } from './world';
+import { isUnmet, staysInRegion, makeCall, type RegionOutcome, planCall } from './calls';
+import { RegionSuppliers } from './suppliers';
+import { buildWorld, type Region, regions, type RegionWorld } from './world';
 
 /**
- * Random calls while suppliers fail in every way. In each turn calls are limited to some regions, and any connection
- * to a simulator elsewhere is a breach. `--calls` and `--seed` choose how many and which.
+ * Makes random calls while suppliers fail in every way. Each turn limits calls to some regions, and any connection to a
+ * simulator elsewhere is a violation; `--calls` and `--seed` select the calls.
  */
-const AT_ONCE = 24;
+const CONCURRENCY = 24;
 
-/** The regions of each turn, its share of all calls, and a supplier that is not there at all. */
+/** Regions of each turn, its share of all calls, and a supplier that refuses connections. */
 const turns: readonly { within: readonly Region[]; share: number; refuses?: string }[] = [
   { within: [], share: 0.06 },
   { within: ['eu'], share: 0.17 },
@@ -24,15 +24,15 @@ const turns: readonly { within: readonly Region[]; share: number; refuses?: stri
 ];
 
 async function main(): Promise<void> {
-  const count = numberGiven('calls', 10_000);
-  const chance = new Chance(numberGiven('seed', Math.floor(Math.random() * 1e9)));
+  const count = numberOption('calls', 10_000);
+  const chance = new SeededRandom(numberOption('seed', Math.floor(Math.random() * 1e9)));
   const findings = new Findings('prove:regions');
-  const suppliers = await Suppliers.start(1);
+  const suppliers = await RegionSuppliers.start(1);
   let gateway: ProofGateway | undefined;
   try {
     gateway = await startGateway();
     const world = await buildWorld(gateway, suppliers.sites, chance);
-    const outcomes: Outcome[] = [];
+    const outcomes: RegionOutcome[] = [];
     for (const { within, share, refuses } of turns) {
       await suppliers.clearFaults();
       await suppliers.addFaults();
@@ -43,7 +43,7 @@ async function main(): Promise<void> {
       );
     }
     report(findings, outcomes);
-    const idle = (await suppliers.arrivals()).filter(({ requests }) => requests === 0).length;
+    const idle = (await suppliers.traffic()).filter(({ requests }) => requests === 0).length;
     findings.add('every simulator was called', idle === 0, `${6 - idle} of 6`);
   } finally {
     await gateway?.stop();
@@ -54,20 +54,20 @@ async function main(): Promise<void> {
 
 async function takeTurn(
   findings: Findings,
-  suppliers: Suppliers,
-  world: World,
+  suppliers: RegionSuppliers,
+  world: RegionWorld,
   url: string,
   within: ReadonlySet<Region>,
   count: number,
-  chance: Chance,
-): Promise<Outcome[]> {
+  chance: SeededRandom,
+): Promise<RegionOutcome[]> {
   const calls = Array.from({ length: count }, () => planCall(world, within, chance));
-  const before = await suppliers.arrivals();
-  const outcomes: Outcome[] = [];
-  await inParallel(AT_ONCE, calls, async (call) => void outcomes.push(await makeCall(url, call)));
-  const { connections, requests } = await suppliers.outside(within, before);
+  const before = await suppliers.traffic();
+  const outcomes: RegionOutcome[] = [];
+  await inParallel(CONCURRENCY, calls, async (call) => void outcomes.push(await makeCall(url, call)));
+  const { connections, requests } = await suppliers.trafficOutside(within, before);
   const name = within.size === 0 ? 'nowhere' : [...within].join(' + ');
-  findings.over(
+  findings.expectNoneWrong(
     `${count} calls that may be answered ${within.size === 0 ? name : `in ${name}`}: arrived elsewhere`,
     count,
     connections + requests,
@@ -76,30 +76,30 @@ async function takeTurn(
   return outcomes;
 }
 
-function report(findings: Findings, outcomes: readonly Outcome[]): void {
-  const wrong = outcomes.filter((outcome) => !staysInRegion(outcome));
+function report(findings: Findings, outcomes: readonly RegionOutcome[]): void {
+  const violations = outcomes.filter((outcome) => !staysInRegion(outcome));
   const unmet = outcomes.filter(({ call }) => isUnmet(call));
-  const served = outcomes.filter(({ status }) => status === 200);
-  const failovers = served.filter(({ failover }) => failover).length;
-  const surfaces = new Set(served.map(({ call }) => call.surface));
-  const kept = (some: readonly Outcome[]): number =>
-    some.length - some.filter((one) => wrong.includes(one)).length;
+  const servedOutcomes = outcomes.filter(({ status }) => status === 200);
+  const failovers = servedOutcomes.filter(({ failover }) => failover).length;
+  const surfaces = new Set(servedOutcomes.map(({ call }) => call.surface));
+  const countCompliant = (some: readonly RegionOutcome[]): number =>
+    some.length - some.filter((one) => violations.includes(one)).length;
   findings.add(
     'calls whose regions cannot be met: 503 sovereign_route_unavailable',
-    unmet.length > 0 && kept(unmet) === unmet.length,
-    `${kept(unmet)} of ${unmet.length}`,
+    unmet.length > 0 && countCompliant(unmet) === unmet.length,
+    `${countCompliant(unmet)} of ${unmet.length}`,
   );
-  const met = outcomes.filter(({ call }) => !isUnmet(call));
-  findings.over(
+  const satisfiable = outcomes.filter(({ call }) => !isUnmet(call));
+  findings.expectNoneWrong(
     'all others: never refused for that, and answered from where they may be',
-    met.length,
-    met.length - kept(met),
-    `${kept(met)} of ${met.length}`,
+    satisfiable.length,
+    satisfiable.length - countCompliant(satisfiable),
+    `${countCompliant(satisfiable)} of ${satisfiable.length}`,
   );
   findings.add(
     'there was something to get wrong',
-    served.length > outcomes.length / 3 && failovers > 0 && surfaces.size === 6,
-    `${served.length} answered over ${surfaces.size} routes, ${failovers} by another supplier than the first`,
+    servedOutcomes.length > outcomes.length / 3 && failovers > 0 && surfaces.size === 6,
+    `${servedOutcomes.length} answered over ${surfaces.size} routes, ${failovers} by another supplier than the first`,
   );
 }
 

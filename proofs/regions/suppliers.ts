@@ -1,22 +1,22 @@
 import { type SimulatorServer, startSimulatorServer } from '../../simulator/server';
-import { type Region, regions, type Site } from './world';
+import { type Region, regions, type SupplierSite } from './world';
 
-/** One simulator got so many connections, counted at the socket, and requests. */
-export interface Arrivals {
+/** Number of connections, counted at the socket, and of requests of a simulator. */
+export interface SimulatorTraffic {
   readonly connections: number;
   readonly requests: number;
 }
 
-/** Six simulators, two in every region, each with connections of its own to count. */
-export class Suppliers {
+/** Six simulators, two per region, each with its own connection counter. */
+export class RegionSuppliers {
   private constructor(
-    readonly sites: readonly Site[],
+    readonly sites: readonly SupplierSite[],
     private readonly servers: readonly SimulatorServer[],
   ) {}
 
-  static async start(seed: number): Promise<Suppliers> {
+  static async start(seed: number): Promise<RegionSuppliers> {
     const servers: SimulatorServer[] = [];
-    const sites: Site[] = [];
+    const sites: SupplierSite[] = [];
     for (const region of regions) {
       for (const name of [`${region}-1`, `${region}-2`]) {
         const server = await startSimulatorServer({
@@ -29,7 +29,7 @@ export class Suppliers {
         sites.push({ name, region, url: server.url });
       }
     }
-    return new Suppliers(sites, servers);
+    return new RegionSuppliers(sites, servers);
   }
 
   async addFaults(): Promise<void> {
@@ -46,18 +46,18 @@ export class Suppliers {
     }
   }
 
-  /** No server listens there until the faults are cleared. */
+  /** Refuses connections until the faults are cleared. */
   async refuse(name: string): Promise<void> {
-    const place = this.sites.findIndex((site) => site.name === name);
+    const index = this.sites.findIndex((site) => site.name === name);
     const rule = { match: { lane: name }, fault: { kind: 'refuse' } };
-    await control(this.servers[place]?.controlUrl ?? '', 'POST', '/faults', rule);
+    await control(this.servers[index]?.controlUrl ?? '', 'POST', '/faults', rule);
   }
 
   async clearFaults(): Promise<void> {
     for (const { controlUrl } of this.servers) await control(controlUrl, 'DELETE', '/faults');
   }
 
-  async arrivals(): Promise<Arrivals[]> {
+  async traffic(): Promise<SimulatorTraffic[]> {
     return Promise.all(
       this.servers.map(async ({ controlUrl }) => {
         const stats = await control<{ connections: number; total: number }>(controlUrl, 'GET', '/stats');
@@ -66,9 +66,12 @@ export class Suppliers {
     );
   }
 
-  /** The sites outside got these since then, all together. */
-  async outside(within: ReadonlySet<Region>, before: readonly Arrivals[]): Promise<Arrivals> {
-    const now = await this.arrivals();
+  /** Total traffic of the sites outside the regions since then. */
+  async trafficOutside(
+    within: ReadonlySet<Region>,
+    before: readonly SimulatorTraffic[],
+  ): Promise<SimulatorTraffic> {
+    const now = await this.traffic();
     const sum = { connections: 0, requests: 0 };
     for (const [place, { region }] of this.sites.entries()) {
       if (within.has(region)) continue;

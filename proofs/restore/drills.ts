@@ -3,153 +3,158 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Findings } from '../../test/system/findings';
 import { isServed, type Load, tally } from '../outages/load';
-import { smallDisk } from '../outages/room';
+import { mountSmallDisk } from '../outages/disk-limit';
 import type { Program } from '../../test/system/program';
-import { refused, type Wish } from './examine';
-import type { House } from './house';
+import { expectRefusal, type RestoreRequest } from './examine';
+import type { RestoreFixture } from './restore-fixture';
 
-export interface Drill {
+export interface RestoreDrill {
   readonly name: string;
-  /** Does what goes wrong, and says what is to be restored afterwards; null where the refusal was all. */
-  run(house: House, findings: Findings): Promise<Wish | null>;
+  /** Causes the failure and returns what to restore afterwards; null if the expected refusal was the complete check. */
+  run(fixture: RestoreFixture, findings: Findings): Promise<RestoreRequest | null>;
 }
 
-/** A moment in the middle of a load, and the archive reaches beyond it. */
-async function momentOfLoad(
-  house: House,
+/** Returns a moment during a load that the archive covers. */
+async function momentDuringLoad(
+  fixture: RestoreFixture,
   after: () => Promise<void> = () => Promise.resolve(),
-): Promise<Wish> {
+): Promise<RestoreRequest> {
   let at = new Date();
-  await house.busy(5_000, async () => {
+  await fixture.runLoad(5_000, async () => {
     await delay(2_000 + Math.random() * 2_000);
-    at = await house.now();
-    // On a busy machine nothing may have been committed yet, and then nothing could be missing.
-    for (; house.witness.committedBy(at).length === 0; at = await house.now()) await delay(250);
+    at = await fixture.now();
+    // On a slow machine nothing may have been committed yet, so nothing could be missing.
+    for (; fixture.witness.committedBy(at).length === 0; at = await fixture.now()) await delay(250);
   });
   await after();
-  await house.covered(at);
+  await fixture.waitUntilCovered(at);
   return { at };
 }
 
-function nothingRefused(findings: Findings, name: string, load: Load): void {
-  const wrong = load.seen.filter((each) => !isServed(each)).length;
-  findings.over(`${name}: calls meanwhile`, load.seen.length, wrong, tally(load.seen));
+function expectNoRefusals(findings: Findings, name: string, load: Load): void {
+  const refusedCount = load.seen.filter((each) => !isServed(each)).length;
+  findings.expectNoneWrong(`${name}: calls meanwhile`, load.seen.length, refusedCount, tally(load.seen));
 }
 
-/** Waits for words of a program, which may take long on a machine that is busy. */
-async function said(program: Program, words: RegExp): Promise<void> {
-  while (!words.test(program.text) && !program.over) await delay(20);
-  if (!words.test(program.text)) throw new Error(`it ended without ${words.source}: ${program.text}`);
+/** Waits for output of a program, which may take long on a busy machine. */
+async function waitForOutput(program: Program, pattern: RegExp): Promise<void> {
+  while (!pattern.test(program.text) && !program.over) await delay(20);
+  if (!pattern.test(program.text)) throw new Error(`it ended without ${pattern.source}: ${program.text}`);
 }
 
-async function killedWhen(program: Program, says: RegExp): Promise<void> {
-  await said(program, says);
+async function killWhen(program: Program, pattern: RegExp): Promise<void> {
+  await waitForOutput(program, pattern);
   program.kill();
   await program.ended;
 }
 
-/** A backup that is killed at some point, and continued. */
-export function continuedBackup(name: string, says: RegExp): Drill {
+/** Kills a backup at some point and continues it. */
+export function continuedBackupDrill(name: string, pattern: RegExp): RestoreDrill {
   return {
     name,
-    async run(house, findings) {
-      const load = await house.busy(4_000, async () => {
-        await killedWhen(house.cli(['backup'], { BACKUP_RATE: '8MiB' }), says);
+    async run(fixture, findings) {
+      const load = await fixture.runLoad(4_000, async () => {
+        await killWhen(fixture.cli(['backup'], { BACKUP_RATE: '8MiB' }), pattern);
       });
-      nothingRefused(findings, name, load);
-      const text = await house.backUp();
-      const reused = Number(/Continued: (\d+) parts/.exec(text)?.[1] ?? 0);
-      findings.check(`${name}: parts of the first try`, 'some were taken over', `${reused}`, reused > 0);
-      return momentOfLoad(house);
+      expectNoRefusals(findings, name, load);
+      const text = await fixture.backUp();
+      const reusedParts = Number(/Continued: (\d+) parts/.exec(text)?.[1] ?? 0);
+      findings.check(
+        `${name}: parts of the first try`,
+        'some were taken over',
+        `${reusedParts}`,
+        reusedParts > 0,
+      );
+      return momentDuringLoad(fixture);
     },
   };
 }
 
-const simple: readonly Drill[] = [
+const simpleDrills: readonly RestoreDrill[] = [
   {
     name: 'a backup under load',
-    async run(house, findings) {
-      const load = await house.busy(8_000, async () => void (await house.backUp()));
-      nothingRefused(findings, this.name, load);
-      return momentOfLoad(house);
+    async run(fixture, findings) {
+      const load = await fixture.runLoad(8_000, async () => void (await fixture.backUp()));
+      expectNoRefusals(findings, this.name, load);
+      return momentDuringLoad(fixture);
     },
   },
-  { name: 'a moment of the log', run: (house) => momentOfLoad(house) },
+  { name: 'a moment of the log', run: (fixture) => momentDuringLoad(fixture) },
   {
     name: 'the newest moment',
-    async run(house) {
-      const { at } = await momentOfLoad(house);
-      await house.covered(at!);
+    async run(fixture) {
+      const { at } = await momentDuringLoad(fixture);
+      await fixture.waitUntilCovered(at!);
       return {};
     },
   },
 ];
 
-const kills: readonly Drill[] = [
+const killDrills: readonly RestoreDrill[] = [
   {
     name: 'product killed before the moment',
-    async run(house) {
-      await house.busy(3_000, async () => {
+    async run(fixture) {
+      await fixture.runLoad(3_000, async () => {
         await delay(2_000);
-        await house.killProduct();
+        await fixture.killProduct();
       });
-      await house.restart();
-      return momentOfLoad(house);
+      await fixture.restart();
+      return momentDuringLoad(fixture);
     },
   },
   {
     name: 'product killed after the moment',
-    run: (house) =>
-      momentOfLoad(house, async () => {
-        await house.killProduct();
-        await house.restart();
+    run: (fixture) =>
+      momentDuringLoad(fixture, async () => {
+        await fixture.killProduct();
+        await fixture.restart();
       }),
   },
   {
     name: 'database killed before the moment',
-    async run(house) {
-      await house.busy(4_000, async () => {
+    async run(fixture) {
+      await fixture.runLoad(4_000, async () => {
         await delay(1_000);
-        house.killDatabase();
+        fixture.killDatabase();
       });
-      await running(house);
-      return momentOfLoad(house);
+      await waitUntilRunning(fixture);
+      return momentDuringLoad(fixture);
     },
   },
   {
     name: 'database killed after the moment',
-    run: (house) =>
-      momentOfLoad(house, async () => {
-        house.killDatabase();
-        await running(house);
+    run: (fixture) =>
+      momentDuringLoad(fixture, async () => {
+        fixture.killDatabase();
+        await waitUntilRunning(fixture);
       }),
   },
   {
     name: 'product and database killed at once, newest moment',
-    async run(house) {
-      const { at } = await momentOfLoad(house);
-      await house.busy(3_000, async () => {
+    async run(fixture) {
+      const { at } = await momentDuringLoad(fixture);
+      await fixture.runLoad(3_000, async () => {
         await delay(2_000);
-        house.killDatabase();
-        await house.killProduct();
+        fixture.killDatabase();
+        await fixture.killProduct();
       });
-      await house.restart();
-      await house.covered(at!);
+      await fixture.restart();
+      await fixture.waitUntilCovered(at!);
       return {};
     },
   },
 ];
 
-const backups: readonly Drill[] = [
-  continuedBackup('backup killed at its beginning', /database: 20 %/),
-  continuedBackup('backup killed in the middle', /database: 50 %/),
-  continuedBackup('backup killed near its end', /database: 90 %/),
+const backupDrills: readonly RestoreDrill[] = [
+  continuedBackupDrill('backup killed at its beginning', /database: 20 %/),
+  continuedBackupDrill('backup killed in the middle', /database: 50 %/),
+  continuedBackupDrill('backup killed near its end', /database: 90 %/),
   {
     name: 'database killed during a backup',
-    async run(house, findings) {
-      const program = house.cli(['backup'], { BACKUP_RATE: '8MiB' });
-      await said(program, /database: 20 %/);
-      house.killDatabase();
+    async run(fixture, findings) {
+      const program = fixture.cli(['backup'], { BACKUP_RATE: '8MiB' });
+      await waitForOutput(program, /database: 20 %/);
+      fixture.killDatabase();
       const { code, complaint } = await program.finish();
       findings.check(
         `${this.name}: says so`,
@@ -157,45 +162,45 @@ const backups: readonly Drill[] = [
         `${code}: ${complaint.trim().split('\n').at(-1)}`,
         code === 1,
       );
-      await running(house);
-      await house.backUp();
-      return momentOfLoad(house);
+      await waitUntilRunning(fixture);
+      await fixture.backUp();
+      return momentDuringLoad(fixture);
     },
   },
   {
     name: 'product killed during a backup',
-    async run(house, findings) {
-      const program = house.cli(['backup'], { BACKUP_RATE: '8MiB' });
-      await said(program, /database: 20 %/);
-      await house.killProduct();
+    async run(fixture, findings) {
+      const program = fixture.cli(['backup'], { BACKUP_RATE: '8MiB' });
+      await waitForOutput(program, /database: 20 %/);
+      await fixture.killProduct();
       const { code } = await program.finish();
       findings.check(`${this.name}: the backup goes on`, 'exit code 0', `${code}`, code === 0);
-      await house.restart();
-      return momentOfLoad(house);
+      await fixture.restart();
+      return momentDuringLoad(fixture);
     },
   },
   {
     name: 'disk of the target full during a backup',
-    async run(house, findings) {
-      const full = join(house.testbed.postgres.folder, 'full');
-      cpSync(house.target, full, { recursive: true, filter: (path) => path === house.target });
-      const disk = smallDisk(full, '2m', '711');
+    async run(fixture, findings) {
+      const full = join(fixture.testbed.postgres.folder, 'full');
+      cpSync(fixture.target, full, { recursive: true, filter: (path) => path === fixture.target });
+      const disk = mountSmallDisk(full, '2m', '711');
       if (disk === null) {
-        findings.leaveOut(this.name, 'nothing may be mounted');
+        findings.addSkipped(this.name, 'nothing may be mounted');
         return null;
       }
-      const load = await house.busy(4_000, async () => {
-        const { code, complaint } = await house.run(['backup', full]);
-        const says = complaint.trim().split('\n').at(-1) ?? '';
+      const load = await fixture.runLoad(4_000, async () => {
+        const { code, complaint } = await fixture.run(['backup', full]);
+        const errorLine = complaint.trim().split('\n').at(-1) ?? '';
         findings.check(
           `${this.name}: says so`,
           'the disk is full',
-          says,
-          code === 1 && says.includes('is full'),
+          errorLine,
+          code === 1 && errorLine.includes('is full'),
         );
       });
-      nothingRefused(findings, this.name, load);
-      const listed = await house.run(['backup:list', full]);
+      expectNoRefusals(findings, this.name, load);
+      const listed = await fixture.run(['backup:list', full]);
       findings.check(
         `${this.name}: no backup is there`,
         '0',
@@ -203,40 +208,43 @@ const backups: readonly Drill[] = [
         listed.output.includes('backup:list: 0'),
       );
       disk.close();
-      return momentOfLoad(house);
+      return momentDuringLoad(fixture);
     },
   },
   {
     name: 'target away while the log grows',
-    async run(house, findings) {
-      const away = `${house.target}-away`;
-      renameSync(house.target, away);
-      const load = await house.busy(8_000);
-      nothingRefused(findings, this.name, load);
-      renameSync(away, house.target);
-      return momentOfLoad(house);
+    async run(fixture, findings) {
+      const movedTarget = `${fixture.target}-away`;
+      renameSync(fixture.target, movedTarget);
+      const load = await fixture.runLoad(8_000);
+      expectNoRefusals(findings, this.name, load);
+      renameSync(movedTarget, fixture.target);
+      return momentDuringLoad(fixture);
     },
   },
 ];
 
-const restores: readonly Drill[] = [
+const restoreDrills: readonly RestoreDrill[] = [
   {
     name: 'restore killed while it unpacks',
-    async run(house) {
-      const { at } = await momentOfLoad(house);
-      const into = house.place();
-      await killedWhen(house.cli(['restore', '--into', into, '--at', at!.toISOString()]), /database: 40 %/);
-      return { at: at!, into };
+    async run(fixture) {
+      const { at } = await momentDuringLoad(fixture);
+      const restoreFolder = fixture.newRestoreFolder();
+      await killWhen(
+        fixture.cli(['restore', '--into', restoreFolder, '--at', at!.toISOString()]),
+        /database: 40 %/,
+      );
+      return { at: at!, folder: restoreFolder };
     },
   },
   {
     name: 'database killed while it replays',
-    async run(house, findings) {
-      const { at } = await momentOfLoad(house);
-      const into = house.place();
-      const program = house.cli(['restore', '--into', into, '--at', at!.toISOString()]);
-      await said(program, /log: \d+ %/);
-      house.killDatabase(into);
+    async run(fixture, findings) {
+      const { at } = await momentDuringLoad(fixture);
+      const restoreFolder = fixture.newRestoreFolder();
+      const program = fixture.cli(['restore', '--into', restoreFolder, '--at', at!.toISOString()]);
+      await waitForOutput(program, /log: \d+ %/);
+      fixture.killDatabase(restoreFolder);
       const { code, complaint } = await program.finish();
       findings.check(
         `${this.name}: says so`,
@@ -244,47 +252,49 @@ const restores: readonly Drill[] = [
         complaint.trim().split('\n').at(-1) ?? '',
         code === 1,
       );
-      return { at: at!, into };
+      return { at: at!, folder: restoreFolder };
     },
   },
 ];
 
-/** A copy of the target that something was done to. */
-function copied(house: House, harm: (folder: string) => void): string {
-  const folder = `${house.place()}-target`;
-  cpSync(house.target, folder, { recursive: true });
-  harm(folder);
+/** Copies the target and damages the copy. */
+function damagedCopy(fixture: RestoreFixture, damage: (folder: string) => void): string {
+  const folder = `${fixture.newRestoreFolder()}-target`;
+  cpSync(fixture.target, folder, { recursive: true });
+  damage(folder);
   return folder;
 }
 
-const filesIn = (folder: string, under: RegExp): string[] =>
+const filesIn = (folder: string, pattern: RegExp): string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
-    .filter((path) => under.test(path))
+    .filter((path) => pattern.test(path))
     .sort();
 
-function flip(path: string): void {
+function flipByte(path: string): void {
   const bytes = readFileSync(path);
   bytes[bytes.length >> 1]! ^= 1;
   writeFileSync(path, bytes);
 }
 
-const damages: readonly Drill[] = [
+const damageDrills: readonly RestoreDrill[] = [
   {
     name: 'a bit of each part flipped',
-    async run(house, findings) {
-      const folder = copied(house, (copy) => filesIn(copy, /\/parts\//).forEach(flip));
-      await refused(house, this.name, { words: [folder], says: /is damaged/ }, findings);
+    async run(fixture, findings) {
+      const folder = damagedCopy(fixture, (copy) => filesIn(copy, /\/parts\//).forEach(flipByte));
+      await expectRefusal(fixture, this.name, { words: [folder], says: /is damaged/ }, findings);
       return null;
     },
   },
   {
     name: 'a part missing',
-    async run(house, findings) {
-      const folder = copied(house, (copy) => filesIn(copy, /\/parts\//).forEach((path) => rmSync(path)));
-      await refused(
-        house,
+    async run(fixture, findings) {
+      const folder = damagedCopy(fixture, (copy) =>
+        filesIn(copy, /\/parts\//).forEach((path) => rmSync(path)),
+      );
+      await expectRefusal(
+        fixture,
         this.name,
         { words: [folder], says: /is missing, so this backup is not whole/ },
         findings,
@@ -294,28 +304,28 @@ const damages: readonly Drill[] = [
   },
   {
     name: 'a segment of the log missing',
-    async run(house, findings) {
-      const first = (await momentOfLoad(house)).at!;
-      const before = new Set(filesIn(house.target, /\/wal\//));
-      const second = (await momentOfLoad(house)).at!;
-      await momentOfLoad(house);
-      const folder = copied(house, (copy) => {
-        const later = filesIn(house.target, /\/wal\//).filter((path) => !before.has(path));
-        rmSync(later[0]!.replace(house.target, copy));
+    async run(fixture, findings) {
+      const first = (await momentDuringLoad(fixture)).at!;
+      const before = new Set(filesIn(fixture.target, /\/wal\//));
+      const second = (await momentDuringLoad(fixture)).at!;
+      await momentDuringLoad(fixture);
+      const folder = damagedCopy(fixture, (copy) => {
+        const laterSegments = filesIn(fixture.target, /\/wal\//).filter((path) => !before.has(path));
+        rmSync(laterSegments[0]!.replace(fixture.target, copy));
       });
-      const says = /The segment \w{24} of the log is missing/;
-      await refused(house, this.name, { words: [folder], says }, findings);
-      await refused(
-        house,
+      const expectedError = /The segment \w{24} of the log is missing/;
+      await expectRefusal(fixture, this.name, { words: [folder], says: expectedError }, findings);
+      await expectRefusal(
+        fixture,
         `${this.name}, a moment behind it`,
-        { words: [folder, '--at', second.toISOString()], says },
+        { words: [folder, '--at', second.toISOString()], says: expectedError },
         findings,
       );
-      const { code, text } = await house.run([
+      const { code, text } = await fixture.run([
         'restore',
         folder,
         '--into',
-        house.place(),
+        fixture.newRestoreFolder(),
         '--at',
         first.toISOString(),
       ]);
@@ -325,40 +335,50 @@ const damages: readonly Drill[] = [
   },
   {
     name: 'a segment of the log cut off',
-    async run(house, findings) {
-      await momentOfLoad(house);
-      const folder = copied(house, (copy) => truncateSync(filesIn(copy, /\/wal\//).at(-2)!, 4_000));
-      await refused(house, this.name, { words: [folder], says: /is damaged/ }, findings);
+    async run(fixture, findings) {
+      await momentDuringLoad(fixture);
+      const folder = damagedCopy(fixture, (copy) => truncateSync(filesIn(copy, /\/wal\//).at(-2)!, 4_000));
+      await expectRefusal(fixture, this.name, { words: [folder], says: /is damaged/ }, findings);
       return null;
     },
   },
   {
     name: 'a manifest changed',
-    async run(house, findings) {
-      const folder = copied(house, (copy) =>
+    async run(fixture, findings) {
+      const folder = damagedCopy(fixture, (copy) =>
         filesIn(copy, /manifest\.json$/).forEach((path) =>
           writeFileSync(path, readFileSync(path, 'utf8').replace('"timeline":1', '"timeline":2')),
         ),
       );
-      await refused(house, this.name, { words: [folder], says: /its signature does not hold/ }, findings);
+      await expectRefusal(
+        fixture,
+        this.name,
+        { words: [folder], says: /its signature does not hold/ },
+        findings,
+      );
       return null;
     },
   },
   {
     name: 'another key',
-    async run(house, findings) {
-      const more = { BACKUP_KEY: 'another key of the proof, just as long as it' };
-      await refused(house, this.name, { words: [], says: /made with another BACKUP_KEY/, more }, findings);
+    async run(fixture, findings) {
+      const otherKey = { BACKUP_KEY: 'another key of the proof, just as long as it' };
+      await expectRefusal(
+        fixture,
+        this.name,
+        { words: [], says: /made with another BACKUP_KEY/, more: otherKey },
+        findings,
+      );
       return null;
     },
   },
 ];
 
-/** The supervisor has started the database again. */
-async function running(house: House): Promise<void> {
-  for (let waited = 0; waited < 60_000; waited += 250) {
+/** Waits until the supervisor has restarted the database. */
+async function waitUntilRunning(fixture: RestoreFixture): Promise<void> {
+  for (let waitedMs = 0; waitedMs < 60_000; waitedMs += 250) {
     if (
-      await house.now().then(
+      await fixture.now().then(
         () => true,
         () => false,
       )
@@ -369,4 +389,10 @@ async function running(house: House): Promise<void> {
   throw new Error('the database did not come back');
 }
 
-export const drills: readonly Drill[] = [...simple, ...kills, ...backups, ...restores, ...damages];
+export const drills: readonly RestoreDrill[] = [
+  ...simpleDrills,
+  ...killDrills,
+  ...backupDrills,
+  ...restoreDrills,
+  ...damageDrills,
+];

@@ -3,24 +3,24 @@ import { join } from 'node:path';
 import { runningEmbeddedPostgres } from '#inside/platform/database/embedded-postgres';
 import type { Findings } from '../../test/system/findings';
 import { Books } from '../outages/books';
-import { plain, models } from '../outages/catalogue';
+import { plainShot, models } from '../outages/catalogue';
 import { call, isServed } from '../outages/load';
 import { seconds } from '../outages/report';
-import type { House } from './house';
+import type { RestoreFixture } from './restore-fixture';
 
-const CALLS = 3;
+const CALL_COUNT = 3;
 
-/** What a drill wants restored. */
-export interface Wish {
-  /** Left out: the newest moment that the archive has. */
+/** Restore that a drill requests. */
+export interface RestoreRequest {
+  /** Defaults to the newest moment of the archive. */
   readonly at?: Date;
-  /** A folder that a restore was broken off in. */
-  readonly into?: string;
-  /** Defaults to that of the settings. */
+  /** Folder of an interrupted restore. */
+  readonly folder?: string;
+  /** Defaults to the target in the settings. */
   readonly target?: string;
 }
 
-export interface Row {
+export interface RestoreRow {
   readonly drill: string;
   readonly moment: string;
   readonly before: number;
@@ -29,43 +29,50 @@ export interface Row {
   readonly missing: number;
   /** Records of calls that were sent after the moment. */
   readonly present: number;
-  readonly took: string;
+  readonly duration: string;
 }
 
-const NONE = { before: 0, after: 0, missing: 0, present: 0 };
+const NO_COUNTS = { before: 0, after: 0, missing: 0, present: 0 };
 
-/** Restores to the moment, starts the product there, and compares with what was seen from outside. */
+/** Restores to the moment, starts the product there, and compares it with what was observed from outside. */
 export async function restoreAndExamine(
-  house: House,
+  fixture: RestoreFixture,
   name: string,
-  { at, into = house.place(), target }: Wish,
+  { at, folder: into = fixture.newRestoreFolder(), target }: RestoreRequest,
   findings: Findings,
-): Promise<Row> {
+): Promise<RestoreRow> {
   const startedAt = performance.now();
-  const words = [
+  const args = [
     'restore',
     ...(target === undefined ? [] : [target]),
     '--into',
     into,
     ...(at === undefined ? [] : ['--at', at.toISOString()]),
   ];
-  const { code, text } = await house.run(words);
-  const took = performance.now() - startedAt;
+  const { code, text } = await fixture.run(args);
+  const durationMs = performance.now() - startedAt;
   findings.check(`${name}: restored`, 'exit code 0', code === 0 ? '0' : text, code === 0);
-  if (code !== 0) return { drill: name, moment: 'none', ...NONE, took: seconds(took) };
+  if (code !== 0) return { drill: name, moment: 'none', ...NO_COUNTS, duration: seconds(durationMs) };
   const moment = new Date(/ is as of (\S+Z);/.exec(text)?.[1] ?? NaN);
-  const before = house.witness.committedBy(moment);
-  const after = house.witness.sentAfter(moment);
-  const node = await house.startRestored(into);
-  let counts: Pick<Row, 'missing' | 'present'>;
+  const before = fixture.witness.committedBy(moment);
+  const after = fixture.witness.sentAfter(moment);
+  const node = await fixture.startRestored(into);
+  let counts: Pick<RestoreRow, 'missing' | 'present'>;
   try {
     const calls = await Promise.all(
-      Array.from({ length: CALLS }, (_, place) => call(house.endpointOf(node), plain(models.chat, place))),
+      Array.from({ length: CALL_COUNT }, (_, place) =>
+        call(fixture.endpointOf(node), plainShot(models.chat, place)),
+      ),
     );
-    const served = calls.filter(isServed).length;
-    findings.check(`${name}: it serves`, `${CALLS} of ${CALLS}`, `${served} of ${CALLS}`, served === CALLS);
+    const servedCount = calls.filter(isServed).length;
+    findings.check(
+      `${name}: it serves`,
+      `${CALL_COUNT} of ${CALL_COUNT}`,
+      `${servedCount} of ${CALL_COUNT}`,
+      servedCount === CALL_COUNT,
+    );
     counts = await examineBooks(name, into, { before, after }, findings);
-    await examineByCommand(house, name, into, findings);
+    await examineByCommand(fixture, name, into, findings);
   } finally {
     await node.stop();
   }
@@ -75,7 +82,7 @@ export async function restoreAndExamine(
     before: before.length,
     after: after.length,
     ...counts,
-    took: seconds(took),
+    duration: seconds(durationMs),
   };
 }
 
@@ -84,56 +91,61 @@ async function examineBooks(
   folder: string,
   { before, after }: { readonly before: readonly string[]; readonly after: readonly string[] },
   findings: Findings,
-): Promise<Pick<Row, 'missing' | 'present'>> {
+): Promise<Pick<RestoreRow, 'missing' | 'present'>> {
   const books = await Books.open(runningEmbeddedPostgres(folder)!.ownerUrl);
   try {
-    const lost = await books.lost(before, 2_000);
-    findings.over(
+    const lostCount = await books.countLost(before, 2_000);
+    findings.expectNoneWrong(
       `${name}: from before the moment, without exactly one charge`,
       before.length,
-      lost,
-      `${lost} of ${before.length}`,
+      lostCount,
+      `${lostCount} of ${before.length}`,
     );
-    const later = (await books.records(after)).length;
-    findings.check(`${name}: from after the moment`, '0', `${later} of ${after.length}`, later === 0);
-    const twice = await books.chargedTwice();
-    findings.check(`${name}: charged twice`, '0', `${twice}`, twice === 0);
-    return { missing: lost, present: later };
+    const laterCount = (await books.records(after)).length;
+    findings.check(
+      `${name}: from after the moment`,
+      '0',
+      `${laterCount} of ${after.length}`,
+      laterCount === 0,
+    );
+    const chargedTwiceCount = await books.countChargedTwice();
+    findings.check(`${name}: charged twice`, '0', `${chargedTwiceCount}`, chargedTwiceCount === 0);
+    return { missing: lostCount, present: laterCount };
   } finally {
     await books.close();
   }
 }
 
-/** As an operator does it. */
+/** Verifies with the commands that an operator uses. */
 async function examineByCommand(
-  house: House,
+  fixture: RestoreFixture,
   name: string,
   folder: string,
   findings: Findings,
 ): Promise<void> {
-  const there = { DATA_FOLDER: folder };
-  const money = await house.run(['money:verify', '--full'], there);
+  const restoredEnvironment = { DATA_FOLDER: folder };
+  const money = await fixture.run(['money:verify', '--full'], restoredEnvironment);
   findings.check(`${name}: money:verify --full`, 'all hold', lastLine(money.text), money.code === 0);
   const file = join(folder, 'export.jsonl');
   const anchor = join(folder, 'audit', 'anchor.jsonl');
-  const exported = await house.run(['audit:export', file], there);
+  const exported = await fixture.run(['audit:export', file], restoredEnvironment);
   const anchors =
     existsSync(anchor) && readFileSync(anchor, 'utf8').trim() !== '' ? ['--anchor', anchor] : [];
-  const audit = await house.run(['audit:verify', file, ...anchors], there);
-  const holds = exported.code === 0 && audit.code === 0;
+  const audit = await fixture.run(['audit:verify', file, ...anchors], restoredEnvironment);
+  const isIntact = exported.code === 0 && audit.code === 0;
   findings.check(
     `${name}: audit:verify`,
     'all as sealed',
-    lastLine(holds ? audit.text : exported.text + audit.text),
-    holds,
+    lastLine(isIntact ? audit.text : exported.text + audit.text),
+    isIntact,
   );
 }
 
 const lastLine = (text: string): string => text.trim().split('\n').at(-1) ?? '';
 
-/** A restore that must not succeed, with the words that say why. */
-export async function refused(
-  house: House,
+/** A restore that must fail with a matching error. */
+export async function expectRefusal(
+  fixture: RestoreFixture,
   name: string,
   {
     words,
@@ -142,6 +154,9 @@ export async function refused(
   }: { readonly words: readonly string[]; readonly says: RegExp; readonly more?: Record<string, string> },
   findings: Findings,
 ): Promise<void> {
-  const { code, complaint } = await house.run(['restore', ...words, '--into', house.place()], more);
+  const { code, complaint } = await fixture.run(
+    ['restore', ...words, '--into', fixture.newRestoreFolder()],
+    more,
+  );
   findings.check(`${name}: refused`, says.source, lastLine(complaint), code === 1 && says.test(complaint));
 }

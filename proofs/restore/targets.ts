@@ -3,23 +3,23 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Findings } from '../../test/system/findings';
 import { ObjectStoreStandIn } from '../../test/support/object-store';
-import { restoreAndExamine, type Row, type Wish } from './examine';
-import { House, inHouse } from './house';
+import { restoreAndExamine, type RestoreRow, type RestoreRequest } from './examine';
+import { RestoreFixture, withFixture } from './restore-fixture';
 
 const BACKUP_AFTER_DRILLS = 6;
 
-type Kind = (house: House, number: number) => Promise<Wish>;
+type TargetDrill = (fixture: RestoreFixture, number: number) => Promise<RestoreRequest>;
 
-/** A one-off backup under load into a store that takes its time for each request; the newest moment is restored. */
-const slow =
-  (store: ObjectStoreStandIn): Kind =>
-  async (house, number) => {
-    const target = store.placeText(`slow-${number}`);
+/** Backs up once under load to a store with slow requests and restores the newest moment. */
+const slowTarget =
+  (store: ObjectStoreStandIn): TargetDrill =>
+  async (fixture, number) => {
+    const target = store.locationText(`slow-${number}`);
     store.delayMs = 30 + 40 * (number % 10);
     try {
-      await house.busy(4_000, async () => {
+      await fixture.runLoad(4_000, async () => {
         await delay(1_000);
-        const { code, text } = await house.run(['backup', target]);
+        const { code, text } = await fixture.run(['backup', target]);
         if (code !== 0) throw new Error(`the backup failed: ${text}`);
         await delay(1_500);
       });
@@ -48,71 +48,73 @@ const damages: readonly ((folder: string) => void)[] = [
   (folder) => rmSync(segmentsIn(folder).at(-2)!),
 ];
 
-/** The latest moment that the target promises. */
-async function promised(house: House, target: string): Promise<Wish> {
-  const { output } = await house.run(['backup:list', target]);
+/** Newest moment that the target claims to cover. */
+async function newestClaimed(fixture: RestoreFixture, target: string): Promise<RestoreRequest> {
+  const { output } = await fixture.run(['backup:list', target]);
   const moments = [...output.matchAll(/ to (\S+Z),/g)].map(([, at = '']) => new Date(at).getTime());
   return { target, at: new Date(Math.max(...moments)) };
 }
 
-async function loadAndCover(house: House): Promise<void> {
-  await house.busy(3_000);
-  await house.covered(await house.now());
+async function loadAndCover(fixture: RestoreFixture): Promise<void> {
+  await fixture.runLoad(3_000);
+  await fixture.waitUntilCovered(await fixture.now());
 }
 
-/** A copy of the target that was damaged; the latest moment that it still promises is restored. */
-const damaged: Kind = async (house, number) => {
-  await loadAndCover(house);
-  const target = `${house.place()}-target`;
-  cpSync(house.target, target, { recursive: true });
+/** Damages a copy of the target and restores the newest moment it still claims to cover. */
+const damagedTarget: TargetDrill = async (fixture, number) => {
+  await loadAndCover(fixture);
+  const target = `${fixture.newRestoreFolder()}-target`;
+  cpSync(fixture.target, target, { recursive: true });
   damages[number % damages.length]!(target);
-  await house.busy(2_000);
-  return promised(house, target);
+  await fixture.runLoad(2_000);
+  return newestClaimed(fixture, target);
 };
 
-/** A target that lies elsewhere now: copied while the log is shipped, or taken away from the running product. */
-const moved: Kind = async (house, number) => {
-  await loadAndCover(house);
-  const target = `${house.place()}-target`;
-  await house.busy(3_000, async () => {
+/** Moves the target: copied while the log is being shipped, or removed from the running product. */
+const movedTarget: TargetDrill = async (fixture, number) => {
+  await loadAndCover(fixture);
+  const target = `${fixture.newRestoreFolder()}-target`;
+  await fixture.runLoad(3_000, async () => {
     await delay(1_000);
-    if (number % 2 === 0) return cpSync(house.target, target, { recursive: true });
-    renameSync(house.target, target);
+    if (number % 2 === 0) return cpSync(fixture.target, target, { recursive: true });
+    renameSync(fixture.target, target);
     await delay(1_500);
-    cpSync(target, house.target, { recursive: true });
+    cpSync(target, fixture.target, { recursive: true });
   });
-  return promised(house, target);
+  return newestClaimed(fixture, target);
 };
 
-/** Drills with slow, damaged and moved targets in turn, with one figure for all of them. */
-export async function targets(findings: Findings, count: number): Promise<Row[]> {
+/** Runs drills with slow, damaged and moved targets in turn; one row for all of them. */
+export async function proveTargets(findings: Findings, count: number): Promise<RestoreRow[]> {
   const store = await ObjectStoreStandIn.open();
   const { accessKeyId, secretAccessKey } = store.key;
   const environment = { BACKUP_TARGET_KEY: `${accessKeyId}:${secretAccessKey}` };
-  const kinds: readonly (readonly [string, Kind])[] = [
-    ['slow', slow(store)],
-    ['damaged', damaged],
-    ['moved', moved],
+  const kinds: readonly (readonly [string, TargetDrill])[] = [
+    ['slow', slowTarget(store)],
+    ['damaged', damagedTarget],
+    ['moved', movedTarget],
   ];
-  const rows: Row[] = [];
+  const rows: RestoreRow[] = [];
   try {
-    await inHouse(House.open(undefined, environment), async (house) => {
+    await withFixture(RestoreFixture.open(undefined, environment), async (fixture) => {
       for (let number = 0; number < count; number += 1) {
-        if (number % BACKUP_AFTER_DRILLS === 0) await house.backUp();
+        if (number % BACKUP_AFTER_DRILLS === 0) await fixture.backUp();
         const [kind, drill] = kinds[number % kinds.length]!;
         const name = `${kind} target ${Math.floor(number / kinds.length) + 1}`;
         await findings.attempt(`${name}: went to its end`, async () => {
-          const into = house.place();
-          const wish = await drill(house, Math.floor(number / kinds.length));
-          rows.push(await restoreAndExamine(house, name, { ...wish, into }, findings));
-          rmSync(into, { recursive: true, force: true });
+          const restoreFolder = fixture.newRestoreFolder();
+          const restoreRequest = await drill(fixture, Math.floor(number / kinds.length));
+          rows.push(
+            await restoreAndExamine(fixture, name, { ...restoreRequest, folder: restoreFolder }, findings),
+          );
+          rmSync(restoreFolder, { recursive: true, force: true });
         });
       }
     });
   } finally {
     await store.close();
   }
-  const sum = (of: (row: Row) => number): number => rows.reduce((all, row) => all + of(row), 0);
+  const sum = (of: (row: RestoreRow) => number): number => rows.reduce((all, row) => all + of(row), 0);
   const [missing, present] = [sum((row) => row.missing), sum((row) => row.present)];
   findings.check(
     `${count} drills with slow, damaged and moved targets`,

@@ -1,60 +1,62 @@
 import { Client } from 'pg';
 import type { Load } from '../outages/load';
 
-const LOOK_MS = 250;
+const POLL_INTERVAL_MS = 250;
 
-/** Remembers, from outside, when a record was surely committed, and when a call was surely not yet sent. */
+/** Observes from outside when a record was certainly committed, and when a call was certainly not sent yet. */
 export class Witness {
-  /** By the database's clock: the record was committed by then. */
-  private readonly committed = new Map<string, number>();
-  private readonly sent = new Map<string, number>();
+  /** Upper bound of each record's commit time, by the database's clock. */
+  private readonly committedBefore = new Map<string, number>();
+  private readonly sentAt = new Map<string, number>();
   private timer: NodeJS.Timeout | undefined;
-  private looking: Promise<void> | undefined;
+  private polling: Promise<void> | undefined;
 
   constructor(private readonly urlNow: () => string | undefined) {}
 
   start(): void {
     this.timer = setInterval(() => {
-      this.looking ??= this.look()
+      this.polling ??= this.poll()
         .catch(() => undefined)
-        .finally(() => (this.looking = undefined));
-    }, LOOK_MS);
+        .finally(() => (this.polling = undefined));
+    }, POLL_INTERVAL_MS);
   }
 
   async stop(): Promise<void> {
     clearInterval(this.timer);
-    await this.looking;
+    await this.polling;
   }
 
-  /** When the calls of a load were sent. */
+  /** Remembers when the calls of a load were sent. */
   remember(load: Load): void {
-    const zero = Date.now() - performance.now();
-    for (const { requestId, at } of load.seen) if (requestId !== '') this.sent.set(requestId, zero + at);
+    const timeOrigin = Date.now() - performance.now();
+    for (const { requestId, sentAt: at } of load.seen)
+      if (requestId !== '') this.sentAt.set(requestId, timeOrigin + at);
   }
 
-  /** These records must be there at the moment. */
+  /** Records that must exist at the moment. */
   committedBy(moment: Date): string[] {
-    return [...this.committed].filter(([, at]) => at <= moment.getTime()).map(([id]) => id);
+    return [...this.committedBefore].filter(([, at]) => at <= moment.getTime()).map(([id]) => id);
   }
 
-  /** These calls were not sent yet at the moment. */
+  /** Calls that were not sent yet at the moment. */
   sentAfter(moment: Date): string[] {
-    return [...this.sent].filter(([, at]) => at > moment.getTime()).map(([id]) => id);
+    return [...this.sentAt].filter(([, at]) => at > moment.getTime()).map(([id]) => id);
   }
 
-  private async look(): Promise<void> {
+  private async poll(): Promise<void> {
     const connectionString = this.urlNow();
     if (connectionString === undefined) return;
     const client = new Client({ connectionString, connectionTimeoutMillis: 1_000 });
     client.on('error', () => undefined);
     await client.connect();
     try {
-      // The clock is read after the snapshot was taken: what is seen was committed before.
+      // The clock is read after the snapshot was taken, so visible records were committed before.
       const { rows } = await client.query<{ at: Date; ids: string[] | null }>(
         'SELECT clock_timestamp() AS at, array_agg(request_id::text) AS ids FROM request_record WHERE cost_nano > 0',
       );
       const [row] = rows;
-      for (const id of row?.ids ?? []) if (!this.committed.has(id)) this.committed.set(id, row!.at.getTime());
+      for (const id of row?.ids ?? [])
+        if (!this.committedBefore.has(id)) this.committedBefore.set(id, row!.at.getTime());
     } finally {
       await client.end().catch(() => undefined);
     }

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** The connection for announcements introduces itself so. */
-const ANNOUNCEMENTS = 'switchboard-notifications';
+/** Application name of the announcement connection. */
+const ANNOUNCEMENT_APPLICATION = 'switchboard-notifications';
 
-/** A proxy before the database. It can block announcements while all other connections keep working. */
+/** A proxy before the database that can block announcements while all other connections continue to work. */
 export class AnnouncementGate {
   private readonly sockets = new Set<Socket>();
   private closed = false;
@@ -19,15 +19,15 @@ export class AnnouncementGate {
     const server = createServer();
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    const through = new URL(target);
-    through.hostname = '127.0.0.1';
-    through.port = String((server.address() as AddressInfo).port);
-    const gate = new AnnouncementGate(through.href, server);
-    server.on('connection', (inward) => gate.pass(inward, hostname, Number(port)));
+    const proxyUrl = new URL(target);
+    proxyUrl.hostname = '127.0.0.1';
+    proxyUrl.port = String((server.address() as AddressInfo).port);
+    const gate = new AnnouncementGate(proxyUrl.href, server);
+    server.on('connection', (inward) => gate.forward(inward, hostname, Number(port)));
     return gate;
   }
 
-  /** Blocks the open connections for announcements and refuses new ones. */
+  /** Closes open announcement connections and rejects new ones. */
   close(): void {
     this.closed = true;
   }
@@ -37,9 +37,9 @@ export class AnnouncementGate {
     for (const socket of this.sockets) socket.destroy();
   }
 
-  private pass(inward: Socket, host: string, port: number): void {
+  private forward(inward: Socket, host: string, port: number): void {
     const outward = connect(port, host);
-    let announces = false;
+    let isAnnouncement = false;
     for (const [from, to] of [
       [inward, outward],
       [outward, inward],
@@ -52,11 +52,11 @@ export class AnnouncementGate {
       });
     }
     inward.on('data', (chunk) => {
-      announces ||= chunk.includes(ANNOUNCEMENTS);
-      if (!(announces && this.closed)) outward.write(chunk);
+      isAnnouncement ||= chunk.includes(ANNOUNCEMENT_APPLICATION);
+      if (!(isAnnouncement && this.closed)) outward.write(chunk);
     });
     outward.on('data', (chunk) => {
-      if (!(announces && this.closed)) inward.write(chunk);
+      if (!(isAnnouncement && this.closed)) inward.write(chunk);
     });
   }
 }

@@ -4,12 +4,18 @@ import { startGateway } from '../../test/system/gateway';
 import type { ProofNode } from '../../test/system/node';
 import { AnnouncementGate } from './announcement-gate';
 
-/** Two nodes on one database: a key is revoked on the one, and the other is asked until it refuses. */
+/** Two nodes share one database: a key is revoked on one, and the other is called until it rejects the key. */
 
 const GIVE_UP_MS = 10_000;
 const findings = new Findings('prove:revoke');
 
-const ask = (node: ProofNode, key: string, method: string, path: string, body?: object): Promise<Response> =>
+const sendRequest = (
+  node: ProofNode,
+  key: string,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<Response> =>
   fetch(node.url + path, {
     method,
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -17,14 +23,17 @@ const ask = (node: ProofNode, key: string, method: string, path: string, body?: 
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
 
-/** The other node refused for the first time so long after the revocation was acknowledged. */
-async function revokeOnce(here: ProofNode, there: ProofNode, root: string): Promise<number> {
-  const made = await ask(here, root, 'POST', '/v1/manage/keys', { name: 'to be revoked' });
-  const { id, key } = (await made.json()) as { id: string; key: string };
-  if ((await ask(there, key, 'GET', '/v1/key')).status !== 200) throw new Error('a new key was refused');
-  await ask(here, root, 'DELETE', `/v1/manage/keys/${id}`);
+/** Returns the time in ms from the acknowledged revocation to the other node's first rejection. */
+async function revokeOnce(firstNode: ProofNode, secondNode: ProofNode, root: string): Promise<number> {
+  const createResponse = await sendRequest(firstNode, root, 'POST', '/v1/manage/keys', {
+    name: 'to be revoked',
+  });
+  const { id, key } = (await createResponse.json()) as { id: string; key: string };
+  if ((await sendRequest(secondNode, key, 'GET', '/v1/key')).status !== 200)
+    throw new Error('a new key was refused');
+  await sendRequest(firstNode, root, 'DELETE', `/v1/manage/keys/${id}`);
   const startedAt = performance.now();
-  while ((await ask(there, key, 'GET', '/v1/key')).status !== 401) {
+  while ((await sendRequest(secondNode, key, 'GET', '/v1/key')).status !== 401) {
     if (performance.now() - startedAt > GIVE_UP_MS) return Infinity;
     await delay(2);
   }
@@ -35,15 +44,15 @@ async function prove(
   title: string,
   rounds: number,
   mostMs: number,
-  once: () => Promise<number>,
+  revokeAndMeasure: () => Promise<number>,
 ): Promise<void> {
   const times: number[] = [];
-  for (let round = 0; round < rounds; round += 1) times.push(await once());
+  for (let round = 0; round < rounds; round += 1) times.push(await revokeAndMeasure());
   times.sort((a, b) => a - b);
   const inTime = times.filter((time) => time <= mostMs).length;
   const [middle = 0, longest = 0] = [times[Math.floor(rounds / 2)], times.at(-1)];
   const within = `${inTime} of ${rounds}; half within ${middle.toFixed(1)} ms, all within ${longest.toFixed(1)} ms`;
-  findings.many(`${title}: refused elsewhere within ${mostMs} ms`, rounds, rounds - inTime, within);
+  findings.addCases(`${title}: refused elsewhere within ${mostMs} ms`, rounds, rounds - inTime, within);
 }
 
 async function main(): Promise<void> {
@@ -55,12 +64,12 @@ async function main(): Promise<void> {
   let gate: AnnouncementGate | undefined;
   try {
     gate = await AnnouncementGate.open(gateway.databaseUrl);
-    const here = gateway.node;
-    const there = await gateway.another('there', { DATABASE_URL: gate.url });
-    const once = (): Promise<number> => revokeOnce(here, there, here.keys.root);
-    await prove('announced', 100, 1_000, once);
+    const firstNode = gateway.node;
+    const secondNode = await gateway.another('there', { DATABASE_URL: gate.url });
+    const revokeAndMeasure = (): Promise<number> => revokeOnce(firstNode, secondNode, firstNode.keys.root);
+    await prove('announced', 100, 1_000, revokeAndMeasure);
     gate.close();
-    await prove('announcements cut', 100, 3_000, once);
+    await prove('announcements cut', 100, 3_000, revokeAndMeasure);
     findings.end();
   } finally {
     await gateway.stopService();

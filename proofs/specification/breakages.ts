@@ -1,100 +1,110 @@
-import { type Breakage, type Passed, routeOf } from './meddler';
+import { type ResponseBreakage, type PassedResponse, routeOf } from './breaking-proxy';
 import { eventsOf, textOf, withEvents } from './stream';
-import { changeAt, pathsIn, type Step } from './paths';
+import { changeAt, pathsIn, type PathStep } from './paths';
 
-type Change = Breakage['change'];
-interface Way {
+type BreakageChange = ResponseBreakage['change'];
+interface BreakageVariant {
   readonly name: string;
-  readonly change: Change;
+  readonly change: BreakageChange;
 }
 
 /**
- * These answers can be subtly wrong in all these ways. Those that the statement speaks of come first, the
- * last answers before the earlier ones, and a wrong status last of all.
+ * All subtle ways to break these responses. Those the statement mentions come first, later responses before earlier
+ * ones, and a wrong status last.
  */
-export function breakagesOf(answers: readonly Passed[], statement: string): Breakage[] {
-  const seen = new Map<string, number>();
-  const numberOf = (of: string): number => {
-    const number = seen.get(of) ?? 0;
-    seen.set(of, number + 1);
+export function breakagesOf(answers: readonly PassedResponse[], statement: string): ResponseBreakage[] {
+  const countByKey = new Map<string, number>();
+  const numberOf = (key: string): number => {
+    const number = countByKey.get(key) ?? 0;
+    countByKey.set(key, number + 1);
     return number;
   };
-  const all = answers.flatMap((passed) => {
-    const route = routeOf(passed.method, passed.path);
-    const of = `${route} ${passed.status}`;
-    const [at, asked] = [numberOf(of), numberOf(route)];
-    const ways = [...waysOf(passed), ...statusWays(passed)];
-    const broken = ways.map(({ name, change }): Breakage => ({ name: `${route}: ${name}`, of, at, change }));
-    return [...broken, ...swallowed(passed, route, asked)].toReversed();
+  const all = answers.flatMap((response) => {
+    const route = routeOf(response.method, response.path);
+    const key = `${route} ${response.status}`;
+    const [at, asked] = [numberOf(key), numberOf(route)];
+    const variants = [...variantsOf(response), ...statusVariants(response)];
+    const breakages = variants.map(({ name, change }): ResponseBreakage => ({
+      name: `${route}: ${name}`,
+      of: key,
+      at,
+      change,
+    }));
+    return [...breakages, ...withoutEffect(response, route, asked)].toReversed();
   });
   return all.toReversed().toSorted((one, other) => rank(one, statement) - rank(other, statement));
 }
 
 /**
- * First comes what is not done. Then come codes of errors and what the statement speaks of, first at the
- * operation that it names. Our headers, other parts of an answer, other headers and the status follow.
+ * Order: omitted effects, error codes and parts named by the statement, first at the operation it names. Product
+ * headers, other parts of a response, other headers and the status follow.
  */
-function rank({ name }: Breakage, statement: string): number {
+function rank({ name }: ResponseBreakage, statement: string): number {
   if (name.endsWith('not done')) return 0;
-  const named = statement.replaceAll(/\{\w+\}/g, '*');
-  const isNamed = named.includes(`\`${name.slice(0, name.indexOf(': '))}\``);
+  const pattern = statement.replaceAll(/\{\w+\}/g, '*');
+  const isNamed = pattern.includes(`\`${name.slice(0, name.indexOf(': '))}\``);
   if (isNamed && /: status \d/.test(name)) return 0.5;
   const [, what = ''] = /'([^']+)'/.exec(name) ?? [];
   if (/^(?:error\.)?code$/.test(what)) return 1;
   const words = (what.split('.').at(-1) ?? '').toLowerCase().split(/[-_]/);
-  const said = statement.toLowerCase();
-  if (words.some((word) => word.length > 3 && said.includes(word))) return 1;
+  const lowerStatement = statement.toLowerCase();
+  if (words.some((word) => word.length > 3 && lowerStatement.includes(word))) return 1;
   if (/: status \d/.test(name)) return 5;
   if (/'x-|'retry-after'/.test(name)) return 2;
   return name.includes(' header ') ? 4 : 3;
 }
 
-const isText = ({ headers }: Passed): boolean =>
+const isText = ({ headers }: PassedResponse): boolean =>
   /json|text|event-stream/.test(String(headers['content-type']));
-const has = ({ headers }: Passed, type: string): boolean => String(headers['content-type']).includes(type);
+const has = ({ headers }: PassedResponse, type: string): boolean =>
+  String(headers['content-type']).includes(type);
 
-function waysOf(passed: Passed): Way[] {
-  const ways = has(passed, 'event-stream')
-    ? streamWays(passed)
-    : has(passed, 'json')
-      ? bodyWays(passed)
-      : isText(passed)
-        ? textWays(passed)
-        : bytesWays(passed);
-  return [...ways, ...headerWays(passed)];
+function variantsOf(response: PassedResponse): BreakageVariant[] {
+  const variants = has(response, 'event-stream')
+    ? streamVariants(response)
+    : has(response, 'json')
+      ? bodyVariants(response)
+      : isText(response)
+        ? textVariants(response)
+        : byteVariants(response);
+  return [...variants, ...headerVariants(response)];
 }
 
-const kinds = ['drop', 'alter', 'retype'] as const;
+const CHANGE_KINDS = ['drop', 'alter', 'retype'] as const;
 
-function bodyWays(passed: Passed): Way[] {
-  const body = parsed(passed.body.toString());
-  const ways = pathsIn(body).flatMap((path) =>
-    kinds.map((kind) => ({
+function bodyVariants(response: PassedResponse): BreakageVariant[] {
+  const body = parsed(response.body.toString());
+  const variants = pathsIn(body).flatMap((path) =>
+    CHANGE_KINDS.map((kind) => ({
       name: `${kind} '${path.join('.')}'`,
-      change: (answer: Passed) => changedBody(answer, path, kind),
+      change: (answer: PassedResponse) => changedBody(answer, path, kind),
     })),
   );
-  return [...ways, { name: "a secret as 'key'", change: withSecret }];
+  return [...variants, { name: "a secret as 'key'", change: withSecret }];
 }
 
-/** A secret is told. */
-function withSecret(answer: Passed): Passed | null {
+/** Reveals a secret. */
+function withSecret(answer: PassedResponse): PassedResponse | null {
   const body = parsed(answer.body.toString());
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return null;
   return { ...answer, body: Buffer.from(JSON.stringify({ ...body, key: 'svc_told' })) };
 }
 
-function changedBody(answer: Passed, path: readonly Step[], kind: (typeof kinds)[number]): Passed | null {
+function changedBody(
+  answer: PassedResponse,
+  path: readonly PathStep[],
+  kind: (typeof CHANGE_KINDS)[number],
+): PassedResponse | null {
   const body = parsed(answer.body.toString());
-  const changed = changeAt(body, path, kind);
-  return changed === undefined ? null : { ...answer, body: Buffer.from(JSON.stringify(changed)) };
+  const changedValue = changeAt(body, path, kind);
+  return changedValue === undefined ? null : { ...answer, body: Buffer.from(JSON.stringify(changedValue)) };
 }
 
-/** A field of events is broken in all events that have it. */
-function streamWays(passed: Passed): Way[] {
-  const events = eventsOf(passed.body);
+/** Breaks a field in all events that have it. */
+function streamVariants(response: PassedResponse): BreakageVariant[] {
+  const events = eventsOf(response.body);
   const names = [...new Set(events.map(({ type }) => type).filter((type) => type !== ''))];
-  const paths = new Map<string, readonly Step[]>();
+  const paths = new Map<string, readonly PathStep[]>();
   for (const { data } of events) for (const path of pathsIn(parsed(data))) paths.set(path.join('.'), path);
   return [
     { name: 'the last event is missing', change: (answer) => withEvents(answer, (all) => all.slice(0, -1)) },
@@ -105,16 +115,17 @@ function streamWays(passed: Passed): Way[] {
     },
     ...names.map((type) => ({
       name: `no event '${type}'`,
-      change: (answer: Passed) => withEvents(answer, (all) => all.filter((event) => event.type !== type)),
+      change: (answer: PassedResponse) =>
+        withEvents(answer, (all) => all.filter((event) => event.type !== type)),
     })),
     ...[...paths.values()].flatMap((path) =>
-      kinds.map((kind) => ({
+      CHANGE_KINDS.map((kind) => ({
         name: `${kind} '${path.join('.')}' of events`,
-        change: (answer: Passed) =>
+        change: (answer: PassedResponse) =>
           withEvents(answer, (all) =>
             all.map((event) => {
-              const changed = changeAt(parsed(event.data), path, kind);
-              return changed === undefined ? event : textOf(event.type, JSON.stringify(changed));
+              const changedData = changeAt(parsed(event.data), path, kind);
+              return changedData === undefined ? event : textOf(event.type, JSON.stringify(changedData));
             }),
           ),
       })),
@@ -122,7 +133,7 @@ function streamWays(passed: Passed): Way[] {
   ];
 }
 
-const marks = [
+const streamEndings = [
   'h1',
   'form',
   'table',
@@ -137,9 +148,9 @@ const marks = [
   'main',
 ];
 
-function textWays({ body }: Passed): Way[] {
+function textVariants({ body }: PassedResponse): BreakageVariant[] {
   const text = body.toString();
-  const inText = (name: string, change: (text: string) => string): Way => ({
+  const inText = (name: string, change: (text: string) => string): BreakageVariant => ({
     name,
     change: (answer) => {
       const before = answer.body.toString();
@@ -153,7 +164,7 @@ function textWays({ body }: Passed): Way[] {
     inText('the first line is another', (all) =>
       all.replace(/^[^\n]*/, (line) => line.replaceAll(/\w/g, 'x')),
     ),
-    ...marks
+    ...streamEndings
       .filter((mark) => text.includes(`<${mark}`))
       .map((mark) =>
         inText(`no '${mark}'`, (all) => all.replaceAll(new RegExp(`</?${mark}\\b[^>]*>`, 'g'), '')),
@@ -161,7 +172,7 @@ function textWays({ body }: Passed): Way[] {
   ];
 }
 
-const bytesWays = ({ body }: Passed): Way[] =>
+const byteVariants = ({ body }: PassedResponse): BreakageVariant[] =>
   body.length === 0
     ? []
     : [
@@ -179,10 +190,10 @@ const bytesWays = ({ body }: Passed): Way[] =>
         { name: 'nothing', change: (answer) => ({ ...answer, body: Buffer.alloc(0) }) },
       ];
 
-function headerWays({ headers, trailers }: Passed): Way[] {
+function headerVariants({ headers, trailers }: PassedResponse): BreakageVariant[] {
   const names = Object.keys(headers).filter((name) => name !== 'date' && name !== 'etag');
   return [
-    ...names.flatMap((name): Way[] => [
+    ...names.flatMap((name): BreakageVariant[] => [
       {
         name: `no header '${name}'`,
         change: (answer) => ({ ...answer, headers: without(answer.headers, name) }),
@@ -191,11 +202,11 @@ function headerWays({ headers, trailers }: Passed): Way[] {
         name: `another header '${name}'`,
         change: (answer) => ({
           ...answer,
-          headers: { ...answer.headers, [name]: another(answer.headers[name]) },
+          headers: { ...answer.headers, [name]: otherValue(answer.headers[name]) },
         }),
       },
     ]),
-    ...Object.keys(trailers).flatMap((name): Way[] => [
+    ...Object.keys(trailers).flatMap((name): BreakageVariant[] => [
       {
         name: `no trailer '${name}'`,
         change: (answer) => ({ ...answer, trailers: without(answer.trailers, name) }),
@@ -204,7 +215,7 @@ function headerWays({ headers, trailers }: Passed): Way[] {
         name: `another trailer '${name}'`,
         change: (answer) => ({
           ...answer,
-          trailers: { ...answer.trailers, [name]: String(another(answer.trailers[name])) },
+          trailers: { ...answer.trailers, [name]: String(otherValue(answer.trailers[name])) },
         }),
       },
     ]),
@@ -216,14 +227,14 @@ function without<Value>(all: Readonly<Record<string, Value>>, name: string): Rec
   return rest;
 }
 
-function another(value: string | string[] | undefined): string | string[] {
+function otherValue(value: string | string[] | undefined): string | string[] {
   const text = String(value);
   if (text === 'true' || text === 'false') return text === 'true' ? 'false' : 'true';
   if (/^[\d.]+$/.test(text)) return String(Number(text) + 1);
   return text.includes('/') ? 'application/octet-stream' : `${text}x`;
 }
 
-function statusWays({ status }: Passed): Way[] {
+function statusVariants({ status }: PassedResponse): BreakageVariant[] {
   const others = status < 300 ? [202, 400] : status < 400 ? [200] : [status === 400 ? 422 : 400, 200];
   return others.map((other) => ({
     name: `status ${other} for ${status}`,
@@ -231,11 +242,11 @@ function statusWays({ status }: Passed): Way[] {
   }));
 }
 
-/** A change is answered as before, and nothing is done. */
-const swallowed = (passed: Passed, route: string, at: number): Breakage[] =>
-  passed.method === 'GET' || passed.status >= 400
+/** Responds as before without having done anything. */
+const withoutEffect = (response: PassedResponse, route: string, at: number): ResponseBreakage[] =>
+  response.method === 'GET' || response.status >= 400
     ? []
-    : [{ name: `${route}: answered, not done`, of: route, at, change: () => null, instead: passed }];
+    : [{ name: `${route}: answered, not done`, of: route, at, change: () => null, instead: response }];
 
 function parsed(text: string): unknown {
   try {

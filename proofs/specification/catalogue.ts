@@ -1,18 +1,18 @@
 import type { SimulatorServer } from '../../simulator/server';
 import type { GatewayFile } from '../../test/system/node';
 
-/** One provider each: two of the chat dialect, one of the messages dialect, one that takes native tokens. */
-export const places = ['first', 'second', 'messages', 'native'] as const;
-export type Place = (typeof places)[number];
+/** Slots of the providers: two of the chat dialect, one of the messages dialect, one for native tokens. */
+export const SUPPLIER_SLOTS = ['first', 'second', 'messages', 'native'] as const;
+export type SupplierSlot = (typeof SUPPLIER_SLOTS)[number];
 
-export const regions: Readonly<Record<Place, string>> = {
+export const regions: Readonly<Record<SupplierSlot, string>> = {
   first: 'eu',
   second: 'us',
   messages: 'eu',
   native: 'us',
 };
 
-const lane = (provider: Place, model: string, more: object = {}): object => ({
+const lane = (provider: SupplierSlot, model: string, more: object = {}): object => ({
   provider,
   model: `sim-${model}`,
   region: regions[provider],
@@ -26,7 +26,7 @@ const both = (model: string, more: object = {}): object[] => [
 
 const tokens = { input: 1, output: 2 };
 
-/** Most rows ask these. The first lane is in one region and its stand-in in another. */
+/** Models that most rows use: the first lane is in one region, its fallback in another. */
 const models = {
   'spec-chat': { lanes: both('spec-chat'), price: tokens, context_tokens: 200_000, max_output_tokens: 4_000 },
   'spec-shared': { lanes: both('spec-shared', { priority: 1 }), price: tokens, max_output_tokens: 4_000 },
@@ -61,7 +61,7 @@ const models = {
 
 const bearer = '${SUPPLIER_KEY}';
 
-export const catalogueOf = (servers: Readonly<Record<Place, SimulatorServer>>): GatewayFile => ({
+export const catalogueOf = (servers: Readonly<Record<SupplierSlot, SimulatorServer>>): GatewayFile => ({
   providers: {
     first: { style: 'openai-style', base_url: servers.first.url, api_key: bearer },
     second: { style: 'openai-style', base_url: servers.second.url, api_key: bearer },

@@ -1,44 +1,48 @@
-export type Step = string | number;
+export type PathStep = string | number;
 
-const DEEPEST = 6;
-const MOST = 120;
+const MAX_DEPTH = 6;
+const MAX_PATHS = 120;
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The ways to all values and lists; of a list its first and last member count. */
-export function pathsIn(value: unknown): (readonly Step[])[] {
-  const found: (readonly Step[])[] = [];
-  const walk = (inner: unknown, path: readonly Step[]): void => {
-    if (path.length > 0 && !isObject(inner)) found.push(path);
-    if (path.length >= DEEPEST || found.length >= MOST) return;
+/** Paths of all values and lists; only the first and last item of a list count. */
+export function pathsIn(value: unknown): (readonly PathStep[])[] {
+  const paths: (readonly PathStep[])[] = [];
+  const walk = (inner: unknown, path: readonly PathStep[]): void => {
+    if (path.length > 0 && !isObject(inner)) paths.push(path);
+    if (path.length >= MAX_DEPTH || paths.length >= MAX_PATHS) return;
     if (Array.isArray(inner)) {
       for (const index of new Set([0, inner.length - 1]))
         if (index in inner) walk(inner[index], [...path, index]);
     } else if (isObject(inner)) for (const [name, one] of Object.entries(inner)) walk(one, [...path, name]);
   };
   walk(value, []);
-  return found;
+  return paths;
 }
 
-/** A copy in which the value at this place is left out, another, or of another type; undefined where it has none. */
-export function changeAt(value: unknown, path: readonly Step[], kind: 'drop' | 'alter' | 'retype'): unknown {
+/** Returns a copy with the value at this path removed, changed, or of another type; undefined if there is none. */
+export function changeAt(
+  value: unknown,
+  path: readonly PathStep[],
+  kind: 'drop' | 'alter' | 'retype',
+): unknown {
   const [step, ...rest] = path;
   if (step === undefined || typeof value !== 'object' || value === null || !(step in value)) return undefined;
-  const inner = (value as Record<Step, unknown>)[step];
-  const copy = (Array.isArray(value) ? [...(value as unknown[])] : { ...value }) as Record<Step, unknown>;
+  const inner = (value as Record<PathStep, unknown>)[step];
+  const copy = (Array.isArray(value) ? [...(value as unknown[])] : { ...value }) as Record<PathStep, unknown>;
   if (rest.length > 0) {
-    const changed = changeAt(inner, rest, kind);
-    if (changed === undefined) return undefined;
-    copy[step] = changed;
+    const changedInner = changeAt(inner, rest, kind);
+    if (changedInner === undefined) return undefined;
+    copy[step] = changedInner;
   } else if (kind === 'drop') {
     if (Array.isArray(copy)) copy.splice(Number(step), 1);
     else delete copy[step];
-  } else copy[step] = kind === 'alter' ? altered(inner) : retyped(inner);
+  } else copy[step] = kind === 'alter' ? alterValue(inner) : changeType(inner);
   return copy;
 }
 
-function altered(value: unknown): unknown {
+function alterValue(value: unknown): unknown {
   if (typeof value === 'string') return `${value}x`;
   if (typeof value === 'number') return value + 1;
   if (typeof value === 'boolean') return !value;
@@ -46,7 +50,7 @@ function altered(value: unknown): unknown {
   return Array.isArray(value) ? [] : {};
 }
 
-const retyped = (value: unknown): unknown =>
+const changeType = (value: unknown): unknown =>
   typeof value === 'number' || typeof value === 'boolean'
     ? String(value)
     : typeof value === 'string'

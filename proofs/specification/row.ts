@@ -1,42 +1,42 @@
 import type { SpecificationWorld } from './world';
 
-export type Check = (world: SpecificationWorld) => Promise<void>;
+export type SpecificationCheck = (world: SpecificationWorld) => Promise<void>;
 
-/** What a statement means where the document leaves it open, or how far a decision departs from its words. */
-export interface Decision {
-  /** Its file in `docs/adr`. */
+/** Interpretation of a statement that the document leaves open, or the extent of a deviation from its words. */
+export interface SpecificationDecision {
+  /** File name in `docs/adr`. */
   readonly adr: string;
   readonly says: string;
 }
 
 export const openPointsFile = '0109-open-points-of-the-specification.md';
 
-/** A decision of the ADR that lists what the document leaves open. */
-export const openPoint = (says: string): Decision => ({ adr: openPointsFile, says });
+/** A decision of the ADR that lists the open points of the document. */
+export const openPoint = (says: string): SpecificationDecision => ({ adr: openPointsFile, says });
 
-/** A statement of the specification that the running service can be asked for. */
+/** A statement of the specification that can be tested on the running service. */
 export interface CheckedRow {
   readonly section: string;
   readonly statement: string;
-  /** Throws with what it saw instead. */
-  readonly check: Check;
-  readonly decided: Decision | null;
+  /** Throws with the observed value. */
+  readonly check: SpecificationCheck;
+  readonly decided: SpecificationDecision | null;
 }
 
-/** A statement that no caller can see. */
+/** A statement that no client can observe. */
 export interface UnseenRow {
   readonly section: string;
   readonly statement: string;
   readonly why: string;
 }
 
-export type Row = CheckedRow | UnseenRow;
+export type SpecificationRow = CheckedRow | UnseenRow;
 
 export const row = (
   section: string,
   statement: string,
-  check: Check,
-  { decided = null }: { readonly decided?: Decision | null } = {},
+  check: SpecificationCheck,
+  { decided = null }: { readonly decided?: SpecificationDecision | null } = {},
 ): CheckedRow => ({ section, statement, check, decided });
 
 export const unseen = (section: string, statement: string, why: string): UnseenRow => ({
@@ -45,6 +45,6 @@ export const unseen = (section: string, statement: string, why: string): UnseenR
   why,
 });
 
-export const isChecked = (one: Row): one is CheckedRow => 'check' in one;
+export const isChecked = (one: SpecificationRow): one is CheckedRow => 'check' in one;
 
-export const isUnseen = (one: Row): one is UnseenRow => !isChecked(one);
+export const isUnseen = (one: SpecificationRow): one is UnseenRow => !isChecked(one);

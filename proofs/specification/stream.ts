@@ -1,7 +1,7 @@
-import type { Passed } from './meddler';
+import type { PassedResponse } from './breaking-proxy';
 
 export interface StreamEvent {
-  /** Its name, be it on a line of its own or the `type` of its data. */
+  /** Event name from its own line, or the `type` of its data. */
   readonly type: string;
   readonly data: string;
   readonly text: string;
@@ -14,7 +14,7 @@ export function eventsOf(body: Buffer | string): StreamEvent[] {
     .filter((text) => text.trim() !== '')
     .map((text) => {
       const lines = text.split(/\r?\n/);
-      const named =
+      const eventName =
         lines
           .find((line) => line.startsWith('event:'))
           ?.slice(6)
@@ -23,7 +23,7 @@ export function eventsOf(body: Buffer | string): StreamEvent[] {
         .filter((line) => line.startsWith('data:'))
         .map((line) => line.slice(5).trim())
         .join('\n');
-      return { type: named, data, text };
+      return { type: eventName, data, text };
     });
 }
 
@@ -33,9 +33,13 @@ export const textOf = (type: string, data: string): StreamEvent => ({
   text: `${type === '' ? '' : `event: ${type}\n`}data: ${data}`,
 });
 
-export function withEvents(passed: Passed, change: (all: StreamEvent[]) => StreamEvent[]): Passed | null {
-  const events = eventsOf(passed.body);
-  const changed = change(events);
-  if (changed.length === events.length && changed.every((one, place) => one === events[place])) return null;
-  return { ...passed, body: Buffer.from(changed.map(({ text }) => `${text}\n\n`).join('')) };
+export function withEvents(
+  response: PassedResponse,
+  change: (all: StreamEvent[]) => StreamEvent[],
+): PassedResponse | null {
+  const events = eventsOf(response.body);
+  const changedEvents = change(events);
+  if (changedEvents.length === events.length && changedEvents.every((one, index) => one === events[index]))
+    return null;
+  return { ...response, body: Buffer.from(changedEvents.map(({ text }) => `${text}\n\n`).join('')) };
 }

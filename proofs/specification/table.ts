@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { projectFolder } from '#product/views';
-import { isChecked, type Row } from './row';
+import { isChecked, type SpecificationRow } from './row';
 
-/** The table of all statements lies here. */
+/** Path of the table of all statements. */
 export const tablePath = join(projectFolder, 'docs', 'specification.md');
 
 const head = [
@@ -14,7 +14,7 @@ const head = [
   '',
 ].join('\n');
 
-function settledBy(one: Row): string {
+function settledBy(one: SpecificationRow): string {
   if (!isChecked(one)) return `not seen: ${one.why}`;
   if (one.decided === null) return 'checked';
   const { adr, says } = one.decided;
@@ -23,8 +23,8 @@ function settledBy(one: Row): string {
 
 const cell = (text: string): string => text.replaceAll('|', '\\|');
 
-/** The document that the rows make. */
-export function tableOf(rows: readonly Row[]): string {
+/** Renders the document from the rows. */
+export function tableOf(rows: readonly SpecificationRow[]): string {
   const sections = Map.groupBy(rows, ({ section }) => section);
   const checked = rows.filter(isChecked);
   const decided = checked.filter((one) => one.decided !== null).length;

@@ -1,35 +1,35 @@
 import { randomBytes } from 'node:crypto';
 import type { ModelKind } from '../../src/catalogue';
-import { Client, expectStatus, soon } from '../operations/http';
+import { Client, expectStatus, eventually } from '../operations/http';
 import { World } from '../operations/world';
-import { Meddler } from './meddler';
-import { type Place, regions } from './catalogue';
-import { Suppliers } from './suppliers';
+import { BreakingProxy } from './breaking-proxy';
+import { type SupplierSlot, regions } from './catalogue';
+import { ScriptedSuppliers } from './suppliers';
 
-export interface SpecifiedKey {
+export interface SpecificationKey {
   readonly id: string;
   readonly text: string;
-  /** The key as a Bearer token. */
+  /** Client with the key as bearer token. */
   readonly client: Client;
 }
 
-export interface LaneAt {
-  readonly at: Place;
-  /** As its supplier knows the model; a name of its own where none is given. */
+export interface SpecificationLane {
+  readonly at: SupplierSlot;
+  /** Model name at the supplier; generated if omitted. */
   readonly upstream?: string;
   readonly region?: string;
 }
 
-export interface NewModel {
+export interface NewSpecificationModel {
   readonly kind?: ModelKind;
-  /** The first one serves unless something is wrong with it. */
-  readonly lanes?: readonly LaneAt[];
+  /** The first lane serves unless it fails. */
+  readonly lanes?: readonly SpecificationLane[];
   readonly fields?: object;
 }
 
-export interface SpecifiedModel {
+export interface SpecificationModel {
   readonly name: string;
-  /** As its suppliers know it, in the order of the lanes. */
+  /** Model names at its suppliers, in lane order. */
   readonly upstream: readonly string[];
 }
 
@@ -41,40 +41,40 @@ const priceOf = (kind: ModelKind): object =>
       : { input_price: '1', output_price: '2' };
 
 const settings = {
-  /** Few, so that a row can make more. */
+  /** Low, so that a row can exceed it. */
   AUDIT_EXPORT_MAX_ROWS: '25',
   PROCESSOR_PUBLISHABLE_KEY: 'pk_test_specification',
-  /** The models that rows spoil are not chosen. */
+  /** Models that rows break are not chosen. */
   AUTO_MODEL: 'sim-small',
-  /** A row is asked again and again until it is seen red. */
+  /** Rows are repeated until a breakage makes them fail. */
   KEY_FAILURES_PER_MINUTE: '1000000',
 };
 
 /**
- * One installation for all rows: the sandbox's models, people of every role, and suppliers that answer as they are
- * told. Callers reach it through a meddler; what a row only needs beforehand goes past that.
+ * A single installation for all rows, with the sandbox's models, users of every role, and scripted suppliers. Clients
+ * reach the service through a breaking proxy; preparation bypasses it.
  */
 export class SpecificationWorld extends World {
-  private told: Promise<Suppliers> | null = null;
-  private usual: Promise<SpecifiedKey> | null = null;
-  private between: Meddler | null = null;
+  private suppliersPromise: Promise<ScriptedSuppliers> | null = null;
+  private defaultKey: Promise<SpecificationKey> | null = null;
+  private proxy: BreakingProxy | null = null;
 
   static override async open(): Promise<SpecificationWorld> {
-    const world = new SpecificationWorld(...(await World.ground(settings)));
-    world.between = await Meddler.start(world.gateway.node.url);
+    const world = new SpecificationWorld(...(await World.openResources(settings)));
+    world.proxy = await BreakingProxy.start(world.gateway.node.url);
     return world;
   }
 
-  get meddler(): Meddler {
-    if (this.between === null) throw new Error('nothing stands before the service');
-    return this.between;
+  get breakingProxy(): BreakingProxy {
+    if (this.proxy === null) throw new Error('nothing stands before the service');
+    return this.proxy;
   }
 
   override get url(): string {
-    return this.meddler.url;
+    return this.breakingProxy.url;
   }
 
-  /** The service itself, for what a row only needs beforehand. */
+  /** The service itself, for preparation that a row does not test. */
   get direct(): Client {
     return new Client(this.gateway.node.url);
   }
@@ -83,21 +83,21 @@ export class SpecificationWorld extends World {
     return this.direct.with({ authorization: `Bearer ${this.gateway.node.keys.root}` });
   }
 
-  /** Started when the first row asks for them. */
-  suppliers(): Promise<Suppliers> {
-    this.told ??= Suppliers.start(this.gateway.node);
-    return this.told;
+  /** Started when a row first needs them. */
+  suppliers(): Promise<ScriptedSuppliers> {
+    this.suppliersPromise ??= ScriptedSuppliers.start(this.gateway.node);
+    return this.suppliersPromise;
   }
 
-  /** Somebody with a key without limits, once there is somebody to answer. */
-  async caller(): Promise<SpecifiedKey> {
+  /** A user with an unlimited key, once a user exists to own it. */
+  async caller(): Promise<SpecificationKey> {
     await this.suppliers();
-    this.usual ??= this.keyWith({ name: 'caller' });
-    return this.usual;
+    this.defaultKey ??= this.keyWith({ name: 'caller' });
+    return this.defaultKey;
   }
 
-  /** A key with these fields, made past the meddler. */
-  async keyWith(fields: object = {}): Promise<SpecifiedKey> {
+  /** Creates a key with these fields, bypassing the breaking proxy. */
+  async keyWith(fields: object = {}): Promise<SpecificationKey> {
     const { publicId, text } = await this.gateway.node.addKey(fields);
     return { id: publicId, text, client: this.as(text) };
   }
@@ -106,12 +106,12 @@ export class SpecificationWorld extends World {
     return this.anonymous.with({ authorization: `Bearer ${text}` });
   }
 
-  /** A model that no other row asks for. */
+  /** Creates a model that no other row uses. */
   async newModel({
     kind = 'chat',
     lanes = [{ at: 'first' }],
     fields = {},
-  }: NewModel = {}): Promise<SpecifiedModel> {
+  }: NewSpecificationModel = {}): Promise<SpecificationModel> {
     await this.suppliers();
     const name = `spec-${randomBytes(5).toString('hex')}`;
     const all = lanes.map(({ at, upstream = `sim-${name}-${at}`, region = regions[at] }) => ({
@@ -125,14 +125,17 @@ export class SpecificationWorld extends World {
     const json = { model: name, kind, owned_by: 'first', lanes: all, ...priceOf(kind), ...fields };
     expectStatus(await admin.post('/dashboard/admin/models/create', { json }), 200);
     const demo = this.direct.with({ authorization: `Bearer ${this.gateway.node.keys.demo}` });
-    await soon(async () => (await demo.get(`/v1/models/${name}`)).status === 200, `${name} did not appear`);
+    await eventually(
+      async () => (await demo.get(`/v1/models/${name}`)).status === 200,
+      `${name} did not appear`,
+    );
     return { name, upstream: all.map(({ upstream_model }) => upstream_model) };
   }
 
   override async close(): Promise<void> {
-    await this.between?.stop();
+    await this.proxy?.stop();
     await super.close();
-    const suppliers = await this.told?.catch(() => null);
+    const suppliers = await this.suppliersPromise?.catch(() => null);
     await suppliers?.stop();
   }
 }

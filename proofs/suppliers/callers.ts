@@ -1,30 +1,30 @@
-import type { Wire } from './recordings';
+import type { SupplierWire } from './recordings';
 import { NATIVE } from './testbed';
 
-/** A caller asks in this way, for these suppliers. */
-export interface Caller {
+/** A client dialect and the supplier formats that it is tested with. */
+export interface SupplierCaller {
   readonly name: string;
   readonly path: string;
-  readonly wires: readonly Wire[];
+  readonly wires: readonly SupplierWire[];
   readonly body: object;
-  /** Another model than the one of the wire. */
+  /** Model name if it differs from that of the format. */
   readonly model?: string;
-  /** Only streams are asked for here. */
+  /** Only streaming requests. */
   readonly streams?: true;
-  /** Asked with a recording, in a form. */
+  /** The request is a form with a recording. */
   readonly sound?: true;
 }
 
 const messages = [{ role: 'user', content: 'Hello' }];
-const translated: readonly Wire[] = ['chat', 'messages', 'gemini', 'bedrock'];
-export const callers: readonly Caller[] = [
+const CONVERTED_WIRES: readonly SupplierWire[] = ['chat', 'messages', 'gemini', 'bedrock'];
+export const callers: readonly SupplierCaller[] = [
   {
     name: 'chat',
     path: '/v1/chat/completions',
-    wires: translated,
+    wires: CONVERTED_WIRES,
     body: { messages, max_tokens: 500, stream_options: { include_usage: true } },
   },
-  { name: 'messages', path: '/v1/messages', wires: translated, body: { messages, max_tokens: 500 } },
+  { name: 'messages', path: '/v1/messages', wires: CONVERTED_WIRES, body: { messages, max_tokens: 500 } },
   {
     name: 'responses',
     path: '/v1/responses',

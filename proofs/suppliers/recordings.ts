@@ -1,19 +1,20 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-export type Shot = 'embeddings' | 'moderation' | 'image' | 'rerank' | 'transcription' | 'verbose';
-export type Wire = 'chat' | 'messages' | 'responses' | 'gemini' | 'bedrock' | Shot | 'choices';
+export type SingleShotWire = 'embeddings' | 'moderation' | 'image' | 'rerank' | 'transcription' | 'verbose';
+export type SupplierWire =
+  'chat' | 'messages' | 'responses' | 'gemini' | 'bedrock' | SingleShotWire | 'choices';
 
 export interface RecordedEvent {
   readonly event: string | null;
-  /** The data says this; a text stands for itself. */
+  /** Data of the event; a string is raw text. */
   readonly data: unknown;
 }
 
-/** A supplier once answered this: a stream, or one body. */
-export interface Recording {
+/** A recorded response of a supplier: a stream or a single body. */
+export interface SupplierRecording {
   readonly name: string;
-  readonly wire: Wire;
+  readonly wire: SupplierWire;
   readonly events: readonly RecordedEvent[] | null;
   readonly body: unknown;
 }
@@ -21,11 +22,11 @@ export interface Recording {
 type Json = Record<string, unknown>;
 
 const fixtures = join(process.cwd(), 'test/fixtures');
-/** They hold no whole answer. */
-const broken = new Set(['cut', 'error']);
+/** Recordings without a complete response. */
+const INCOMPLETE = new Set(['cut', 'error']);
 const usage = { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15 };
 
-export function allRecordings(): Recording[] {
+export function allRecordings(): SupplierRecording[] {
   const streams = (['chat', 'messages', 'responses'] as const).flatMap(streamsOf);
   const framed = streams
     .filter(({ wire }) => wire === 'messages')
@@ -33,31 +34,36 @@ export function allRecordings(): Recording[] {
   return [...streams, ...framed, geminiStream(), ...bodies(), ...reports(), ...choices(), ...shots()];
 }
 
-function streamsOf(wire: 'chat' | 'messages' | 'responses'): Recording[] {
+function streamsOf(wire: 'chat' | 'messages' | 'responses'): SupplierRecording[] {
   const folder = join(fixtures, 'protocol', wire);
   return readdirSync(folder)
     .map((file) => file.replace('.sse', ''))
-    .filter((name) => !broken.has(name))
+    .filter((name) => !INCOMPLETE.has(name))
     .map((name) =>
       stream(`${wire}/${name}`, wire, eventsIn(readFileSync(join(folder, `${name}.sse`), 'utf8'))),
     );
 }
 
-const geminiStream = (): Recording =>
+const geminiStream = (): SupplierRecording =>
   stream(
     'gemini/stream',
     'gemini',
     eventsIn(readFileSync(join(fixtures, 'suppliers', 'gemini-stream.sse'), 'utf8')),
   );
 
-const stream = (name: string, wire: Wire, events: readonly RecordedEvent[]): Recording => ({
+const stream = (name: string, wire: SupplierWire, events: readonly RecordedEvent[]): SupplierRecording => ({
   name,
   wire,
   events,
   body: null,
 });
 
-const whole = (name: string, wire: Wire, body: unknown): Recording => ({ name, wire, events: null, body });
+const completeRecording = (name: string, wire: SupplierWire, body: unknown): SupplierRecording => ({
+  name,
+  wire,
+  events: null,
+  body,
+});
 
 function eventsIn(text: string): RecordedEvent[] {
   return text
@@ -113,12 +119,12 @@ const responsesBody = (output: readonly object[]): Json => ({
 });
 const text = 'Grüße "aus" Köln / \\ \n "usage":{ message_stop [DONE] 😀';
 
-function bodies(): Recording[] {
+function bodies(): SupplierRecording[] {
   const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
   const messages = [
-    whole('messages/whole text', 'messages', messagesBody([{ type: 'text', text }], 'end_turn')),
-    whole('messages/whole empty', 'messages', messagesBody([], 'end_turn')),
-    whole(
+    completeRecording('messages/whole text', 'messages', messagesBody([{ type: 'text', text }], 'end_turn')),
+    completeRecording('messages/whole empty', 'messages', messagesBody([], 'end_turn')),
+    completeRecording(
       'messages/whole tool',
       'messages',
       messagesBody(
@@ -131,14 +137,18 @@ function bodies(): Recording[] {
     ),
   ];
   return [
-    whole('chat/whole text', 'chat', chatBody({ content: text }, 'stop')),
-    whole('chat/whole tool', 'chat', chatBody({ tool_calls: [call] }, 'tool_calls')),
-    whole('chat/whole refusal', 'chat', chatBody({ refusal: 'No.' }, 'stop')),
-    whole('chat/whole reasoning', 'chat', chatBody({ content: '', reasoning_content: text }, 'length')),
-    whole('chat/whole image', 'chat', chatBody({ content: 'look', images: [image] }, 'stop')),
+    completeRecording('chat/whole text', 'chat', chatBody({ content: text }, 'stop')),
+    completeRecording('chat/whole tool', 'chat', chatBody({ tool_calls: [call] }, 'tool_calls')),
+    completeRecording('chat/whole refusal', 'chat', chatBody({ refusal: 'No.' }, 'stop')),
+    completeRecording(
+      'chat/whole reasoning',
+      'chat',
+      chatBody({ content: '', reasoning_content: text }, 'length'),
+    ),
+    completeRecording('chat/whole image', 'chat', chatBody({ content: 'look', images: [image] }, 'stop')),
     ...messages,
     ...messages.map((one) => ({ ...one, wire: 'bedrock' as const })),
-    whole(
+    completeRecording(
       'responses/whole text',
       'responses',
       responsesBody([
@@ -150,14 +160,14 @@ function bodies(): Recording[] {
         },
       ]),
     ),
-    whole(
+    completeRecording(
       'responses/whole tool',
       'responses',
       responsesBody([
         { id: 'f', type: 'function_call', call_id: 'c', name: 'response.completed', arguments: '{"a":1}' },
       ]),
     ),
-    whole('gemini/whole', 'gemini', {
+    completeRecording('gemini/whole', 'gemini', {
       candidates: [
         {
           content: {
@@ -174,20 +184,20 @@ function bodies(): Recording[] {
   ];
 }
 
-interface Report {
+interface RecordedUsageReport {
   readonly name: string;
   readonly body: Json;
   readonly reading: { readonly kind: string };
 }
 
-/** Every report of usage that was recorded, in a whole answer and at the end of a stream. */
-function reports(): Recording[] {
-  const read = (file: string): Report[] =>
-    (JSON.parse(readFileSync(join(fixtures, 'usage', file), 'utf8')) as Report[]).filter(
+/** Every recorded usage report, in a complete response and at the end of a stream. */
+function reports(): SupplierRecording[] {
+  const readReports = (file: string): RecordedUsageReport[] =>
+    (JSON.parse(readFileSync(join(fixtures, 'usage', file), 'utf8')) as RecordedUsageReport[]).filter(
       ({ reading, body }) => reading.kind === 'ok' && body !== null && typeof body === 'object',
     );
-  const chat = read('chat.json').flatMap(({ name, body: { choices: _choices, ...body } }) => [
-    whole(`chat/usage: ${name}`, 'chat', {
+  const chat = readReports('chat.json').flatMap(({ name, body: { choices: _choices, ...body } }) => [
+    completeRecording(`chat/usage: ${name}`, 'chat', {
       ...chatBody({ content: text }, 'stop', { usage: undefined }),
       ...body,
     }),
@@ -198,17 +208,17 @@ function reports(): Recording[] {
       { event: null, data: '[DONE]' },
     ]),
   ]);
-  const gemini = read('gemini.json').map(({ name, body }) =>
-    whole(`gemini/usage: ${name}`, 'gemini', {
+  const gemini = readReports('gemini.json').map(({ name, body }) =>
+    completeRecording(`gemini/usage: ${name}`, 'gemini', {
       ...body,
       candidates: [{ content: { parts: [{ text }] }, finishReason: 'STOP' }],
     }),
   );
-  const responses = read('responses.json').flatMap(({ name, body }) =>
+  const responses = readReports('responses.json').flatMap(({ name, body }) =>
     body.usage === undefined
       ? []
       : [
-          whole(`responses/usage: ${name}`, 'responses', {
+          completeRecording(`responses/usage: ${name}`, 'responses', {
             ...responsesBody([]),
             ...body,
             output: [],
@@ -219,35 +229,35 @@ function reports(): Recording[] {
   return [...chat, ...gemini, ...responses];
 }
 
-/** Two answers to one request, whole and streamed with their pieces mixed. */
-function choices(): Recording[] {
+/** Two choices for one request, non-streaming and streaming with interleaved chunks. */
+function choices(): SupplierRecording[] {
   const message = (index: number, content: string): Json => ({
     index,
     message: { role: 'assistant', content },
     finish_reason: 'stop',
   });
-  const piece = (index: number, delta: object, reason: string | null = null): RecordedEvent => ({
+  const chunkOf = (index: number, delta: object, reason: string | null = null): RecordedEvent => ({
     event: null,
     data: { id: 'c', model: 'upstream/m', choices: [{ index, delta, finish_reason: reason }] },
   });
   return [
-    whole('chat/two choices', 'choices', {
+    completeRecording('chat/two choices', 'choices', {
       ...chatBody({}, 'stop'),
       choices: [message(0, text), message(1, 'B')],
     }),
     stream('chat/two choices in a stream', 'choices', [
-      piece(1, { role: 'assistant', content: 'B' }),
-      piece(0, { role: 'assistant', content: text }),
-      piece(1, { content: 'ern' }, 'length'),
-      piece(0, {}, 'stop'),
+      chunkOf(1, { role: 'assistant', content: 'B' }),
+      chunkOf(0, { role: 'assistant', content: text }),
+      chunkOf(1, { content: 'ern' }, 'length'),
+      chunkOf(0, {}, 'stop'),
       { event: null, data: { id: 'c', choices: [], usage } },
       { event: null, data: '[DONE]' },
     ]),
   ];
 }
 
-const shots = (): Recording[] => [
-  whole('rerank/whole', 'rerank', {
+const shots = (): SupplierRecording[] => [
+  completeRecording('rerank/whole', 'rerank', {
     id: 'rerank-1',
     results: [
       { index: 1, relevance_score: 0.98 },
@@ -255,11 +265,11 @@ const shots = (): Recording[] => [
     ],
     meta: { api_version: { version: '2' }, billed_units: { search_units: 1 } },
   }),
-  whole('transcription/json', 'transcription', {
+  completeRecording('transcription/json', 'transcription', {
     text,
     usage: { type: 'tokens', input_tokens: 12, output_tokens: 3, total_tokens: 15 },
   }),
-  whole('transcription/verbose_json', 'verbose', {
+  completeRecording('transcription/verbose_json', 'verbose', {
     task: 'transcribe',
     language: 'german',
     duration: 2.5,
@@ -268,18 +278,18 @@ const shots = (): Recording[] => [
     words: [{ word: 'Grüße', start: 0, end: 0.5 }],
     usage: { type: 'tokens', input_tokens: 12, output_tokens: 3, total_tokens: 15 },
   }),
-  whole('embeddings/whole', 'embeddings', {
+  completeRecording('embeddings/whole', 'embeddings', {
     object: 'list',
     model: 'upstream/m',
     data: [{ object: 'embedding', index: 0, embedding: [0.25, -1e-9] }],
     usage: { prompt_tokens: 12, total_tokens: 12 },
   }),
-  whole('moderation/whole', 'moderation', {
+  completeRecording('moderation/whole', 'moderation', {
     id: 'modr-1',
     model: 'upstream/m',
     results: [{ flagged: true, categories: { 'self-harm/intent': true }, category_scores: { hate: 0.5 } }],
   }),
-  whole('image/whole', 'image', {
+  completeRecording('image/whole', 'image', {
     created: 1,
     data: [{ b64_json: 'AAAA', revised_prompt: text }],
     usage: { input_tokens: 12, output_tokens: 3, total_tokens: 15 },

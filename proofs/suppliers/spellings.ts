@@ -1,9 +1,9 @@
 import { frame } from '../../test/support/frames';
-import type { Chance } from '../../test/system/chance';
+import type { SeededRandom } from '../../test/system/seeded-random';
 import type { RecordedEvent } from './recordings';
 
-/** One legal way to write JSON and its events. */
-export interface Spelling {
+/** A legal way to write JSON and its events. */
+export interface JsonSpelling {
   readonly colon: string;
   readonly comma: string;
   readonly indent: string;
@@ -18,7 +18,7 @@ export interface Spelling {
   readonly lines: boolean;
 }
 
-export const plain: Spelling = {
+export const plain: JsonSpelling = {
   colon: ':',
   comma: ',',
   indent: '',
@@ -33,9 +33,9 @@ export const plain: Spelling = {
   lines: false,
 };
 
-/** Python's own, every way alone, and mixtures. */
-export function spellings(chance: Chance, mixtures: number): Spelling[] {
-  const alone: Partial<Spelling>[] = [
+/** Python's default style, every variation on its own, and random mixtures. */
+export function spellings(chance: SeededRandom, mixtures: number): JsonSpelling[] {
+  const singleVariations: Partial<JsonSpelling>[] = [
     { colon: ': ', comma: ', ' },
     { colon: ' : ', comma: ' , ' },
     { indent: '  ', colon: ': ' },
@@ -54,7 +54,7 @@ export function spellings(chance: Chance, mixtures: number): Spelling[] {
     { fields: true },
     { lines: true },
   ];
-  const mixed = Array.from({ length: mixtures }, (): Partial<Spelling> => ({
+  const mixedVariations = Array.from({ length: mixtures }, (): Partial<JsonSpelling> => ({
     colon: chance.pick([':', ': ', ' :']),
     comma: chance.pick([',', ', ', ' ,']),
     indent: chance.pick(['', '', '  ', '\t']),
@@ -68,47 +68,49 @@ export function spellings(chance: Chance, mixtures: number): Spelling[] {
     fields: chance.flip(0.3),
     lines: chance.flip(0.3),
   }));
-  return [...alone, ...mixed].map((some) => ({ ...plain, ...some }));
+  return [...singleVariations, ...mixedVariations].map((some) => ({ ...plain, ...some }));
 }
 
-export function spelled(value: unknown, spelling: Spelling, depth = 0): string {
-  if (typeof value === 'string') return quoted(value, spelling, 'values');
+export function serialise(value: unknown, spelling: JsonSpelling, depth = 0): string {
+  if (typeof value === 'string') return quote(value, spelling, 'values');
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const { indent, lines, comma } = spelling;
-  const feed = indent !== '' ? `\n${indent.repeat(depth + 1)}` : lines ? '\n' : '';
-  const last = indent !== '' ? `\n${indent.repeat(depth)}` : lines ? '\n' : '';
+  const lineBreak = indent !== '' ? `\n${indent.repeat(depth + 1)}` : lines ? '\n' : '';
+  const closingBreak = indent !== '' ? `\n${indent.repeat(depth)}` : lines ? '\n' : '';
   const items = Array.isArray(value)
-    ? value.map((item: unknown) => spelled(item, spelling, depth + 1))
+    ? value.map((item: unknown) => serialise(item, spelling, depth + 1))
     : membersOf(value, spelling).map(
         ([name, held]) =>
-          `${quoted(name, spelling, 'names')}${spelling.colon}${spelled(held, spelling, depth + 1)}`,
+          `${quote(name, spelling, 'names')}${spelling.colon}${serialise(held, spelling, depth + 1)}`,
       );
   const [open, close] = Array.isArray(value) ? '[]' : '{}';
-  return items.length === 0 ? `${open}${close}` : `${open}${feed}${items.join(comma + feed)}${last}${close}`;
+  return items.length === 0
+    ? `${open}${close}`
+    : `${open}${lineBreak}${items.join(comma + lineBreak)}${closingBreak}${close}`;
 }
 
-function membersOf(value: object, { order }: Spelling): [string, unknown][] {
+function membersOf(value: object, { order }: JsonSpelling): [string, unknown][] {
   const members = Object.entries(value).filter(([, held]) => held !== undefined);
   if (order === 'reversed') return members.reverse();
   return order === 'sorted' ? members.sort(([one], [other]) => (one < other ? -1 : 1)) : members;
 }
 
-function quoted(text: string, { escapes, slashes }: Spelling, place: 'values' | 'names'): string {
+function quote(text: string, { escapes, slashes }: JsonSpelling, position: 'values' | 'names'): string {
   const json = JSON.stringify(text);
-  const isEscaped = escapes === 'all' || escapes === place;
-  const written = isEscaped
+  const isEscaped = escapes === 'all' || escapes === position;
+  const escaped = isEscaped
     ? `"${Array.from({ length: text.length }, (_, at) => unicode(text.charCodeAt(at))).join('')}"`
     : json;
-  return slashes ? written.replaceAll('/', '\\/') : written;
+  return slashes ? escaped.replaceAll('/', '\\/') : escaped;
 }
 
 const unicode = (code: number): string => `\\u${code.toString(16).padStart(4, '0')}`;
 
-/** Each event with what is written before it: one piece of the stream an event. */
-export function writtenEvents(events: readonly RecordedEvent[], spelling: Spelling): Buffer[] {
+/** Writes one piece per event, with the whitespace and comments before it. */
+export function writtenEvents(events: readonly RecordedEvent[], spelling: JsonSpelling): Buffer[] {
   const { lineEnd, gap, trailing, comments, fields } = spelling;
   return events.map(({ event, data }, at) => {
-    const text = typeof data === 'string' ? data : spelled(data, spelling);
+    const text = typeof data === 'string' ? data : serialise(data, spelling);
     const lines = [
       ...(comments ? [': a comment', ''] : []),
       ...(fields ? [`id: ${at}`, 'retry: 10', 'x-unknown: 1'] : []),
@@ -119,12 +121,12 @@ export function writtenEvents(events: readonly RecordedEvent[], spelling: Spelli
   });
 }
 
-/** The same in the frames of an AWS event stream. */
-export const framedEvents = (events: readonly RecordedEvent[], spelling: Spelling): Buffer[] =>
+/** Events in the frames of an AWS event stream. */
+export const framedEvents = (events: readonly RecordedEvent[], spelling: JsonSpelling): Buffer[] =>
   events.map(({ data }) => {
-    const bytes = Buffer.from(spelled(data, spelling)).toString('base64');
+    const bytes = Buffer.from(serialise(data, spelling)).toString('base64');
     return frame(
       { ':event-type': 'chunk', ':content-type': 'application/json', ':message-type': 'event' },
-      spelled({ bytes, p: 'abcd' }, spelling),
+      serialise({ bytes, p: 'abcd' }, spelling),
     );
   });

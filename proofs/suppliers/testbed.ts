@@ -11,14 +11,14 @@ import type { AddressInfo } from 'node:net';
 import { type ProofGateway, startGateway } from '../../test/system/gateway';
 import type { GatewayFile } from '../../test/system/node';
 
-/** The supplier answers this to the next call. */
-export interface Script {
+/** The supplier's response to the next call. */
+export interface SupplierScript {
   readonly status?: number;
   readonly type: string;
   readonly pieces: readonly Buffer[];
 }
 
-export interface Received {
+export interface ReceivedResponse {
   readonly status: number;
   readonly requestId: string;
   readonly body: string;
@@ -26,7 +26,7 @@ export interface Received {
   readonly tokensIn: string;
   readonly tokensOut: string;
   readonly cost: string;
-  /** The supplier had written so many pieces when the caller got the first bytes. */
+  /** Number of pieces the supplier had written when the client received the first bytes. */
   readonly firstAfter: number;
 }
 
@@ -44,24 +44,24 @@ export const models: Readonly<Record<string, string>> = {
   transcription: 'of-transcription',
   verbose: 'of-transcription',
 };
-/** Models that a caller asks for by another name than that of the wire. */
+/** Models called by a name other than that of the format. */
 export const NATIVE = 'on-native';
 export const SPEECH = 'of-speech';
 
-/** The caller is listened to for so long after each piece, as long as nothing has come. */
+/** Time to wait for the client after each piece until the first bytes have arrived. */
 export const QUICK_MS = 5;
 export const PATIENT_MS = 250;
 
 /**
- * The artefact before a supplier that says what it is told to. Pieces are chunks of their own; until the caller has
- * received something, the next one waits a little.
+ * The shipped build before a scripted supplier. Each piece is a separate chunk; until the client has received bytes,
+ * the next one is delayed.
  */
-export class Testbed {
-  private script: Script = { type: '', pieces: [] };
+export class SupplierTestbed {
+  private script: SupplierScript = { type: '', pieces: [] };
   private patienceMs = 0;
-  private written = 0;
+  private writtenPieces = 0;
   private firstAfter = -1;
-  private heard = (): void => undefined;
+  private onFirstBytes = (): void => undefined;
   private readonly agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
   private constructor(
@@ -69,7 +69,7 @@ export class Testbed {
     private readonly supplier: Server,
   ) {}
 
-  static async open(): Promise<Testbed> {
+  static async open(): Promise<SupplierTestbed> {
     const supplier = createServer();
     supplier.listen(0, '127.0.0.1');
     await once(supplier, 'listening');
@@ -78,7 +78,7 @@ export class Testbed {
       AWS_ID: 'AKIAEXAMPLE',
       AWS_SECRET: 'secret-of-the-proof',
     });
-    const testbed = new Testbed(gateway, supplier);
+    const testbed = new SupplierTestbed(gateway, supplier);
     supplier.on('request', (request: IncomingMessage, response: ServerResponse) => {
       void testbed.answer(request, response);
     });
@@ -87,17 +87,17 @@ export class Testbed {
     return testbed;
   }
 
-  /** A body that is a form goes as one; any other as JSON. */
-  async ask(path: string, body: object, script: Script, patienceMs = 0): Promise<Received> {
+  /** Sends a form as such and any other body as JSON. */
+  async send(path: string, body: object, script: SupplierScript, patienceMs = 0): Promise<ReceivedResponse> {
     this.script = script;
     this.patienceMs = patienceMs;
-    this.written = 0;
+    this.writtenPieces = 0;
     this.firstAfter = -1;
     const encoded = new Response(body instanceof FormData ? body : JSON.stringify(body));
     const type = body instanceof FormData ? encoded.headers.get('content-type')! : 'application/json';
     const bytes = Buffer.from(await encoded.arrayBuffer());
     return new Promise((resolve, reject) => {
-      const sending = request(
+      const clientRequest = request(
         this.gateway.node.url + path,
         {
           method: 'POST',
@@ -111,34 +111,34 @@ export class Testbed {
         (answer) => {
           const chunks: Buffer[] = [];
           answer.on('data', (chunk: Buffer) => {
-            if (this.firstAfter === -1) this.firstAfter = this.written;
-            this.heard();
+            if (this.firstAfter === -1) this.firstAfter = this.writtenPieces;
+            this.onFirstBytes();
             chunks.push(chunk);
           });
           answer.on('error', reject);
           answer.on('end', () => {
-            const told = (name: string): string =>
+            const headerOf = (name: string): string =>
               String(answer.headers[name] ?? answer.trailers[name] ?? '');
             resolve({
               status: answer.statusCode ?? 0,
-              requestId: told('x-request-id'),
+              requestId: headerOf('x-request-id'),
               body: Buffer.concat(chunks).toString(),
               bytes: Buffer.concat(chunks),
-              tokensIn: told('x-svc-input-tokens'),
-              tokensOut: told('x-svc-output-tokens'),
-              cost: told('x-svc-cost-usd'),
+              tokensIn: headerOf('x-svc-input-tokens'),
+              tokensOut: headerOf('x-svc-output-tokens'),
+              cost: headerOf('x-svc-cost-usd'),
               firstAfter: this.firstAfter,
             });
           });
         },
       );
-      sending.on('error', reject);
-      sending.end(bytes);
+      clientRequest.on('error', reject);
+      clientRequest.end(bytes);
     });
   }
 
-  /** Of these requests, those that were charged. */
-  async charged(requestIds: readonly string[]): Promise<string[]> {
+  /** Those of the requests that were charged. */
+  async chargedAmong(requestIds: readonly string[]): Promise<string[]> {
     const rows = await this.gateway.rows.query<{ request_id: string }>(
       'SELECT request_id FROM request_record WHERE request_id = ANY($1) AND cost_nano > 0',
       [requestIds],
@@ -146,15 +146,15 @@ export class Testbed {
     return rows.map(({ request_id: id }) => id);
   }
 
-  /** The sources of usage on record are read once all of them are there: records are written in batches. */
-  async sources(requestIds: readonly string[]): Promise<Map<string, string>> {
-    const wanted = new Set(requestIds);
+  /** Reads usage sources once all records are there; records are written in batches. */
+  async usageSources(requestIds: readonly string[]): Promise<Map<string, string>> {
+    const pendingIds = new Set(requestIds);
     for (const deadline = Date.now() + 10_000; ;) {
       const rows = await this.gateway.rows.query<{ request_id: string; usage_source: string }>(
         'SELECT request_id, usage_source FROM request_record WHERE request_id = ANY($1)',
-        [[...wanted]],
+        [[...pendingIds]],
       );
-      if (rows.length === wanted.size || Date.now() > deadline)
+      if (rows.length === pendingIds.size || Date.now() > deadline)
         return new Map(rows.map(({ request_id: id, usage_source: source }) => [id, source]));
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
@@ -175,19 +175,19 @@ export class Testbed {
     response.flushHeaders();
     for (const piece of script.pieces) {
       if (response.destroyed) return;
-      this.written += 1;
+      this.writtenPieces += 1;
       response.write(piece);
-      if (this.patienceMs > 0 && this.firstAfter === -1) await this.listen();
+      if (this.patienceMs > 0 && this.firstAfter === -1) await this.waitForClient();
     }
     response.end();
   }
 
-  /** Until the caller has received something, or for as long as was asked for. */
-  private listen(): Promise<void> {
+  /** Resolves when the client has received bytes, or after the requested time. */
+  private waitForClient(): Promise<void> {
     return new Promise((resolve) => {
-      const enough = setTimeout(resolve, this.patienceMs);
-      this.heard = (): void => {
-        clearTimeout(enough);
+      const timer = setTimeout(resolve, this.patienceMs);
+      this.onFirstBytes = (): void => {
+        clearTimeout(timer);
         resolve();
       };
     });
@@ -196,7 +196,7 @@ export class Testbed {
 
 const price = { input: 0.01, output: 0.02 };
 
-/** A supplier of every style, all of them at one address, and a model of every kind. */
+/** A supplier of every style at one address, and a model of every kind. */
 function catalogueOf(base_url: string): GatewayFile {
   const supplier = (style: string, rest: object = {}): object => ({
     style,
@@ -204,7 +204,7 @@ function catalogueOf(base_url: string): GatewayFile {
     regions: ['eu'],
     ...rest,
   });
-  const keyed = { api_key: '${SUPPLIER_KEY}' };
+  const keyAuth = { api_key: '${SUPPLIER_KEY}' };
   const signing = { kind: 'sigv4', access_key_id: '${AWS_ID}', secret_access_key: '${AWS_SECRET}' };
   const pool = { kind: 'oauth-pool', access_token: '${SUPPLIER_KEY}', refresh_token: '${SUPPLIER_KEY}' };
   const oauth = { token_url: `${base_url}/token`, client_id: 'proof' };
@@ -225,12 +225,12 @@ function catalogueOf(base_url: string): GatewayFile {
   ]);
   return {
     providers: {
-      chat: supplier('openai-style', { ...keyed, settings: { profile: 'openai' } }),
-      messages: supplier('messages-style', keyed),
-      gemini: supplier('gemini', keyed),
+      chat: supplier('openai-style', { ...keyAuth, settings: { profile: 'openai' } }),
+      messages: supplier('messages-style', keyAuth),
+      gemini: supplier('gemini', keyAuth),
       bedrock: supplier('bedrock', { credentials: { one: signing } }),
       native: supplier('native-oauth', { credentials: { one: pool }, settings: { oauth } }),
-      rerank: supplier('cohere-rerank', keyed),
+      rerank: supplier('cohere-rerank', keyAuth),
     },
     models: Object.fromEntries([
       ...chat,

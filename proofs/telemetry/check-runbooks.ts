@@ -1,77 +1,79 @@
 import type { Findings } from '../../test/system/findings';
 import { Program } from '../../test/system/program';
-import type { GatewayNode } from '../outages/testbed';
+import type { GatewayProcess } from '../outages/testbed';
 import type { PrometheusServer } from './prometheus-server';
 import { runbooks } from './runbooks';
-import type { Scene } from './scene';
+import type { TelemetryTestbed } from './scene';
 
-/** They change nothing, and a healthy installation answers them with 0. */
-const harmless = ['journal:forget', 'tap:list', 'audit:breaks', 'money:verify --full'];
-/** Commands, and series of what did not happen here. */
-const absent = /^backup\b|gateway_\(?(backup|embedded_database|webhook|unpriced)|stream_/;
+/** Commands without side effects that exit with 0 on a healthy installation. */
+const HARMLESS_COMMANDS = ['journal:forget', 'tap:list', 'audit:breaks', 'money:verify --full'];
+/** Commands and series of events that do not happen here. */
+const ABSENT = /^backup\b|gateway_\(?(backup|embedded_database|webhook|unpriced)|stream_/;
 
-/** What a page has its reader do works as it is written. */
+/** Verifies that the instructions of every runbook work as written. */
 export async function checkRunbooks(
   findings: Findings,
   prometheus: PrometheusServer,
-  scene: Scene,
+  scene: TelemetryTestbed,
 ): Promise<void> {
   await checkPatterns(findings, scene);
   await checkCommands(findings, scene.testbed.shared);
-  const wrong: string[] = [];
+  const failures: string[] = [];
   const statements = runbooks.flatMap((runbook) => runbook.statements);
   for (const sql of statements)
     await scene.testbed.books.database
       .query(sql)
-      .catch((error: unknown) => wrong.push(`${String(error)}: ${sql}`));
-  findings.many(
+      .catch((error: unknown) => failures.push(`${String(error)}: ${sql}`));
+  findings.addCases(
     'SQL of runbooks that PostgreSQL takes',
     statements.length,
-    wrong.length,
-    wrong.join('\n') || `${statements.length}`,
+    failures.length,
+    failures.join('\n') || `${statements.length}`,
   );
   const queries = runbooks.flatMap((runbook) => runbook.queries);
-  const refused: string[] = [];
+  const rejectedQueries: string[] = [];
   for (const query of queries)
-    await prometheus.count(query).catch((error: unknown) => refused.push(String(error)));
-  findings.many(
+    await prometheus.count(query).catch((error: unknown) => rejectedQueries.push(String(error)));
+  findings.addCases(
     'queries of runbooks that Prometheus takes',
     queries.length,
-    refused.length,
-    refused.join('\n') || `${queries.length}`,
+    rejectedQueries.length,
+    rejectedQueries.join('\n') || `${queries.length}`,
   );
 }
 
-async function checkPatterns(findings: Findings, { metricsUrls }: Scene): Promise<void> {
+async function checkPatterns(findings: Findings, { metricsUrls }: TelemetryTestbed): Promise<void> {
   const texts = await Promise.all(metricsUrls.map(async (url) => (await fetch(url)).text()));
   const patterns = runbooks
     .flatMap((runbook) => runbook.patterns)
-    .filter(({ source }) => !absent.test(source));
-  const vain = patterns.filter((pattern) => !texts.some((text) => pattern.test(text)));
-  findings.many(
+    .filter(({ source }) => !ABSENT.test(source));
+  const unmatchedPatterns = patterns.filter((pattern) => !texts.some((text) => pattern.test(text)));
+  findings.addCases(
     'greps of runbooks that find something',
     patterns.length,
-    vain.length,
-    vain.map(String).join('\n') || `${patterns.length}`,
+    unmatchedPatterns.length,
+    unmatchedPatterns.map(String).join('\n') || `${patterns.length}`,
   );
 }
 
-async function checkCommands(findings: Findings, { environment }: GatewayNode): Promise<void> {
+async function checkCommands(findings: Findings, { environment }: GatewayProcess): Promise<void> {
   const run = async (words: readonly string[]): Promise<string | null> => {
     const { code, text } = await Program.node('bundle/cli.js', words, environment).finish();
     return code === 0 ? null : `${words.join(' ')} ended with ${code}: ${text.slice(-200)}`;
   };
-  const written = runbooks.flatMap(({ commands }) => commands).filter((each) => !absent.test(each));
+  const documentedCommands = runbooks
+    .flatMap(({ commands }) => commands)
+    .filter((command) => !ABSENT.test(command));
   const nameOf = (command: string): string => /^[a-z:-]+( (?:list|revoke))?/.exec(command)?.[0] ?? command;
-  const names = [...new Set(written.map(nameOf))];
-  const known = await Promise.all(names.map((name) => run([...name.split(' '), '--help'])));
+  const names = [...new Set(documentedCommands.map(nameOf))];
+  const helpResults = await Promise.all(names.map((name) => run([...name.split(' '), '--help'])));
   const answers = [];
-  for (const command of harmless) answers.push(await run(command.split(' ')));
-  const wrong = [...known, ...answers].filter((each) => each !== null);
-  findings.many(
+  for (const command of HARMLESS_COMMANDS) answers.push(await run(command.split(' ')));
+  const failures = [...helpResults, ...answers].filter((result) => result !== null);
+  findings.addCases(
     'commands of runbooks that exist, or answer',
-    known.length + answers.length,
-    wrong.length,
-    wrong.join('\n') || names.join(', '),
+    helpResults.length + answers.length,
+    failures.length,
+    failures.join('\n') || names.join(', '),
   );
 }

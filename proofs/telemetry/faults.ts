@@ -1,42 +1,42 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { longStream, mixed, NEIGHBOUR, plain } from '../outages/catalogue';
+import { longStreamShot, mixedShot, NEIGHBOUR, plainShot } from '../outages/catalogue';
 import { call, Load } from '../outages/load';
-import { smallDisk } from '../outages/room';
-import type { GatewayNode } from '../outages/testbed';
-import type { Scene } from './scene';
+import { mountSmallDisk } from '../outages/disk-limit';
+import type { GatewayProcess } from '../outages/testbed';
+import type { TelemetryTestbed } from './scene';
 
 const HOUR_MS = 3_600_000;
-/** More than what is nearly full, while it is empty. */
-const DISK = '320m';
+/** Larger than the nearly-full threshold while it is empty. */
+const DISK_SIZE = '320m';
 
-/** A fault of `prove:outages` as an operator would hear of it. */
-export interface Fault {
+/** A fault of `prove:outages` from an operator's point of view. */
+export interface TelemetryFault {
   readonly name: string;
-  /** The drill that tries the same under load. */
+  /** Drill that tests the fault under load. */
   readonly drill: string;
   readonly alerts: readonly string[];
-  /** These end by themselves once the fault is over, within a time that a proof can wait for. */
-  readonly goes: readonly string[];
-  /** Returns the reason where it cannot be tried here. */
-  prepare(scene: Scene): Promise<Prepared | string>;
+  /** Alerts that resolve automatically after the fault within the proof's time limit. */
+  readonly resolvingAlerts: readonly string[];
+  /** Returns a reason if the fault cannot be tested here. */
+  prepare(scene: TelemetryTestbed): Promise<PreparedFault | string>;
 }
 
-interface Prepared {
-  /** A node of its own, which is scraped before the fault. */
-  readonly node?: GatewayNode;
+interface PreparedFault {
+  /** Separate node, scraped before the fault. */
+  readonly node?: GatewayProcess;
   strike(): Promise<void> | void;
   mend(): Promise<void> | void;
   close?(): Promise<void> | void;
 }
 
-const databaseStopped: Fault = {
+const databaseStopped: TelemetryFault = {
   name: 'PostgreSQL shut down',
   drill: 'database',
   alerts: ['DatabaseDown', 'NodeNotReady', 'MoneyLeaseNotRenewed', 'MoneyLeaseInvalid', 'RequestsFailing'],
-  goes: ['DatabaseDown', 'NodeNotReady', 'MoneyLeaseNotRenewed', 'MoneyLeaseInvalid'],
+  resolvingAlerts: ['DatabaseDown', 'NodeNotReady', 'MoneyLeaseNotRenewed', 'MoneyLeaseInvalid'],
   prepare({ testbed, node }) {
-    const load = new Load([node.endpoint(testbed.key)], mixed);
+    const load = new Load([node.endpoint(testbed.key)], mixedShot);
     return Promise.resolve({
       strike: async () => {
         await testbed.postgres.shutDown();
@@ -50,14 +50,14 @@ const databaseStopped: Fault = {
   },
 };
 
-const redisStopped: Fault = {
+const redisStopped: TelemetryFault = {
   name: 'Redis silent (SIGSTOP)',
   drill: 'redis',
   alerts: ['RedisDown'],
-  goes: ['RedisDown'],
+  resolvingAlerts: ['RedisDown'],
   prepare({ redis, node, testbed }) {
-    // Callers find out, and the look every second.
-    const load = new Load([node.endpoint(testbed.key)], mixed);
+    // Clients and the health check every second detect the failure.
+    const load = new Load([node.endpoint(testbed.key)], mixedShot);
     return Promise.resolve({
       strike: () => {
         redis.signal('SIGSTOP');
@@ -71,15 +71,15 @@ const redisStopped: Fault = {
   },
 };
 
-const supplierDown: Fault = {
+const supplierDown: TelemetryFault = {
   name: 'A supplier refuses our credential twice, then answers 503',
   drill: 'slow-supplier',
   alerts: ['LaneOpen', 'SupplierFailing', 'CredentialRefused'],
-  goes: ['LaneOpen', 'CredentialRefused'],
+  resolvingAlerts: ['LaneOpen', 'CredentialRefused'],
   prepare({ testbed, node }) {
-    // Nobody has called it before.
+    // A supplier without earlier calls.
     const match = { model: `sim-${NEIGHBOUR}` };
-    const load = new Load([node.endpoint(testbed.key)], (place) => plain(NEIGHBOUR, place));
+    const load = new Load([node.endpoint(testbed.key)], (index) => plainShot(NEIGHBOUR, index));
     return Promise.resolve({
       strike: async () => {
         await testbed.slow.fault({ match, times: 2, fault: { kind: 'status', status: 401 } });
@@ -92,45 +92,45 @@ const supplierDown: Fault = {
   },
 };
 
-const journalFull: Fault = {
+const journalFull: TelemetryFault = {
   name: 'Disk of the journal full',
   drill: 'full-disk',
   alerts: ['JournalNotWritable', 'DiskNearlyFull', 'NodeNotReady'],
-  goes: ['JournalNotWritable', 'DiskNearlyFull', 'NodeNotReady'],
+  resolvingAlerts: ['JournalNotWritable', 'DiskNearlyFull', 'NodeNotReady'],
   async prepare({ testbed }) {
     const folder = join(testbed.postgres.folder, 'full', 'journal');
     mkdirSync(folder, { recursive: true });
-    const room = smallDisk(folder, DISK);
-    if (room === null) return 'nothing may be mounted';
-    const node = await testbed.node('full');
-    const load = new Load([node.endpoint(testbed.key)], mixed);
+    const releaseDisk = mountSmallDisk(folder, DISK_SIZE);
+    if (releaseDisk === null) return 'nothing may be mounted';
+    const node = await testbed.startNode('full');
+    const load = new Load([node.endpoint(testbed.key)], mixedShot);
     return {
       node,
       strike: () => {
-        room.take(node);
+        releaseDisk.fill(node);
         load.start(5);
       },
       mend: async () => {
         await load.stop();
-        room.giveBack(node);
+        releaseDisk.free(node);
       },
       close: async () => {
         await node.stop();
-        room.close();
+        releaseDisk.close();
       },
     };
   },
 };
 
-const embeddedKilled: Fault = {
+const embeddedKilled: TelemetryFault = {
   name: 'The embedded PostgreSQL killed (SIGKILL)',
   drill: 'embedded-database',
   alerts: ['EmbeddedDatabaseEnds'],
-  goes: [],
+  resolvingAlerts: [],
   async prepare({ testbed }) {
-    // The account of the server has to get there.
+    // The server's operating-system user needs access to the folder.
     mkdirSync(join(testbed.postgres.folder, 'embedded'), { mode: 0o711 });
-    const node = await testbed.node('embedded', { isEmbedded: true });
+    const node = await testbed.startNode('embedded', { isEmbedded: true });
     const postmaster = join(node.dataFolder, 'postgres', 'cluster', 'postmaster.pid');
     return {
       node,
@@ -141,31 +141,31 @@ const embeddedKilled: Fault = {
   },
 };
 
-const nodeKilled: Fault = {
+const nodeKilled: TelemetryFault = {
   name: 'A node killed (SIGKILL)',
   drill: 'rolling-restart',
   alerts: ['NodeDown'],
-  goes: [],
+  resolvingAlerts: [],
   async prepare({ testbed }) {
-    const node = await testbed.node('killed');
+    const node = await testbed.startNode('killed');
     return { node, strike: () => node.program.kill(), mend: () => undefined };
   },
 };
 
-const overloaded: Fault = {
+const overloaded: TelemetryFault = {
   name: 'More calls than a node may have open',
   drill: 'overload',
   alerts: ['OpenRequestsNearLimit', 'CapacityExceeded'],
-  goes: ['OpenRequestsNearLimit'],
+  resolvingAlerts: ['OpenRequestsNearLimit'],
   async prepare({ testbed }) {
-    const node = await testbed.node('overloaded', { environment: { OPEN_REQUESTS_LIMIT: '5' } });
+    const node = await testbed.startNode('overloaded', { environment: { OPEN_REQUESTS_LIMIT: '5' } });
     const endpoint = node.endpoint(testbed.key);
-    const load = new Load([endpoint], mixed);
+    const load = new Load([endpoint], mixedShot);
     let streams: Promise<unknown>[] = [];
     return {
       node,
       strike: () => {
-        streams = Array.from({ length: 5 }, (_, place) => call(endpoint, longStream(place, 12)));
+        streams = Array.from({ length: 5 }, (_, index) => call(endpoint, longStreamShot(index, 12)));
         load.start(5);
       },
       mend: async () => {
@@ -177,15 +177,15 @@ const overloaded: Fault = {
   },
 };
 
-const clockSet: Fault = {
+const clockSet: TelemetryFault = {
   name: 'The clock of a node an hour back',
   drill: 'clock-jump',
   alerts: ['ClockWrong'],
-  goes: ['ClockWrong'],
+  resolvingAlerts: ['ClockWrong'],
   async prepare({ testbed }) {
     const file = join(testbed.postgres.folder, 'telemetry-clock');
     writeFileSync(file, '0');
-    const node = await testbed.node('clock', {
+    const node = await testbed.startNode('clock', {
       preload: 'proofs/outages/shifted-clock.js',
       environment: { CLOCK_SHIFT_FILE: file, WORKERS: 'inline' },
     });
@@ -198,8 +198,8 @@ const clockSet: Fault = {
   },
 };
 
-/** Requests that failed count for five minutes, so the fault whose alert they are comes first. */
-export const faults: readonly Fault[] = [
+/** Failed requests count for five minutes, so the fault whose alert they trigger comes first. */
+export const faults: readonly TelemetryFault[] = [
   databaseStopped,
   redisStopped,
   supplierDown,

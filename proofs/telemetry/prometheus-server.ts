@@ -6,19 +6,19 @@ import { freePort } from '../../test/system/free-port';
 import { Program } from '../../test/system/program';
 import { RULES } from './promtool';
 
-/** An increase is seen from the second one on. */
-const SCRAPES = 3;
-const KNOWN_MS = 30_000;
+/** An increase is visible from the second scrape on. */
+const MIN_SCRAPES = 3;
+const SCRAPE_POLL_MS = 30_000;
 const SHOWN_SECONDS = 60;
 
-/** A result of the HTTP API, of which a count is all that is asked here. */
-interface QueryAnswer {
+/** A result of the HTTP API, of which only the count is used. */
+interface QueryResponse {
   readonly status: 'success' | 'error';
   readonly error?: string;
   readonly data?: { readonly result: readonly unknown[] };
 }
 
-interface RulesAnswer {
+interface RulesResponse {
   readonly data: {
     readonly groups: readonly {
       readonly rules: readonly {
@@ -30,13 +30,13 @@ interface RulesAnswer {
   };
 }
 
-interface AlertsAnswer {
+interface AlertsResponse {
   readonly data: {
     readonly alerts: readonly { readonly state: string; readonly labels: { alertname: string } }[];
   };
 }
 
-/** A real Prometheus on loopback that scrapes every second, with the rules of the project. */
+/** A real Prometheus on loopback that scrapes every second with the project's rules. */
 export class PrometheusServer {
   private constructor(
     private readonly program: Program,
@@ -48,7 +48,7 @@ export class PrometheusServer {
     const rules = join(folder, 'rules');
     mkdirSync(folder, { recursive: true });
     cpSync(RULES, rules, { recursive: true });
-    // An alert has to last for some seconds instead of minutes.
+    // Alerts need a few seconds instead of minutes.
     for (const file of readdirSync(rules)) {
       const path = join(rules, file);
       writeFileSync(path, readFileSync(path, 'utf8').replaceAll(/^( +for: ).*$/gm, '$12s'));
@@ -73,26 +73,26 @@ export class PrometheusServer {
     return new PrometheusServer(program, `http://127.0.0.1:${port}`, targets);
   }
 
-  /** These nodes, and no others, from the next second on. */
+  /** Scrapes exactly these nodes from the next second on. */
   scrape(metricsUrls: readonly string[]): void {
     const hosts = metricsUrls.map((url) => new URL(url).host);
     writeFileSync(this.targets, JSON.stringify([{ targets: hosts }]));
   }
 
-  /** Several scrapes know how the node was. */
-  async knows(metricsUrl: string): Promise<void> {
-    const known = `count_over_time(gateway_ready{instance="${new URL(metricsUrl).host}"}[1m]) >= ${SCRAPES}`;
-    for (let waited = 0; (await this.count(known)) === 0; waited += 500) {
-      if (waited > KNOWN_MS) throw new Error(`${metricsUrl} is not scraped`);
+  /** Waits until several scrapes have recorded the node. */
+  async waitUntilScraped(metricsUrl: string): Promise<void> {
+    const query = `count_over_time(gateway_ready{instance="${new URL(metricsUrl).host}"}[1m]) >= ${MIN_SCRAPES}`;
+    for (let waited = 0; (await this.count(query)) === 0; waited += 500) {
+      if (waited > SCRAPE_POLL_MS) throw new Error(`${metricsUrl} is not scraped`);
       await delay(500);
     }
   }
 
-  /** The number of series that a query had in the last minute, as a panel shows it; an error is thrown. */
+  /** Number of series that a query returned over the last minute, as on a panel; throws on an error. */
   async count(expr: string): Promise<number> {
     const now = Date.now() / 1_000;
     const span = `start=${now - SHOWN_SECONDS}&end=${now}&step=1`;
-    const answer = await this.get<QueryAnswer>(`query_range?${span}&query=${encodeURIComponent(expr)}`);
+    const answer = await this.get<QueryResponse>(`query_range?${span}&query=${encodeURIComponent(expr)}`);
     if (answer.status === 'error') throw new Error(`${expr}: ${answer.error}`);
     return answer.data?.result.length ?? 0;
   }
@@ -104,7 +104,7 @@ export class PrometheusServer {
 
   /** Rules that could not be evaluated, with the reason. */
   async brokenRules(): Promise<string[]> {
-    const { data } = await this.get<RulesAnswer>('rules');
+    const { data } = await this.get<RulesResponse>('rules');
     const all = data.groups.flatMap(({ rules }) => rules);
     return all
       .filter(({ health }) => health !== 'ok')
@@ -112,27 +112,27 @@ export class PrometheusServer {
   }
 
   async firing(): Promise<Set<string>> {
-    const { data } = await this.get<AlertsAnswer>('alerts');
+    const { data } = await this.get<AlertsResponse>('alerts');
     const firing = data.alerts.filter(({ state }) => state === 'firing');
     return new Set(firing.map(({ labels }) => labels.alertname));
   }
 
-  /** Answers those that did not fire in time. */
+  /** Returns the alerts that did not fire in time. */
   async missing(alerts: readonly string[], withinMs: number): Promise<string[]> {
-    const seen = new Set<string>();
-    for (const until = performance.now() + withinMs; performance.now() < until; await delay(500)) {
-      for (const name of await this.firing()) seen.add(name);
-      if (alerts.every((name) => seen.has(name))) return [];
+    const firedAlerts = new Set<string>();
+    for (const deadline = performance.now() + withinMs; performance.now() < deadline; await delay(500)) {
+      for (const name of await this.firing()) firedAlerts.add(name);
+      if (alerts.every((name) => firedAlerts.has(name))) return [];
     }
-    return alerts.filter((name) => !seen.has(name));
+    return alerts.filter((name) => !firedAlerts.has(name));
   }
 
-  /** Answers those that still fire after that time. */
+  /** Returns the alerts that still fire after that time. */
   async lasting(alerts: readonly string[], withinMs: number): Promise<string[]> {
-    for (const until = performance.now() + withinMs; ; await delay(500)) {
+    for (const deadline = performance.now() + withinMs; ; await delay(500)) {
       const firing = await this.firing();
-      const left = alerts.filter((name) => firing.has(name));
-      if (left.length === 0 || performance.now() >= until) return left;
+      const remainingAlerts = alerts.filter((name) => firing.has(name));
+      if (remainingAlerts.length === 0 || performance.now() >= deadline) return remainingAlerts;
     }
   }
 

@@ -5,9 +5,9 @@ import { healthy, type RuleTrial, type SeriesValues, trials } from './rule-trial
 
 export const RULES = resolve(projectFolder, 'deploy/prometheus/rules');
 const files = ['alerts.yml', 'recording.yml'].map((name) => join(RULES, name));
-const USUAL_TIME = '2h';
+const DEFAULT_TIME = '2h';
 
-/** Debian's package has both programs. It is installed where they are missing, which needs root. */
+/** Installs Debian's package, which contains both programs, if they are missing; requires root. */
 export async function installPrometheus(): Promise<void> {
   if ((await Program.run('promtool', ['--version']).finish()).code === 0) return;
   const install = (words: readonly string[]): Promise<{ code: number | null; text: string }> =>
@@ -25,17 +25,17 @@ export async function promtool(words: readonly string[]): Promise<{ isGood: bool
 export const checkRules = (): Promise<{ isGood: boolean; text: string }> =>
   promtool(['check', 'rules', ...files]);
 
-/** Healthy series raise nothing, and those of a trial its alert alone. */
+/** Verifies that healthy series fire no alert, and those of a trial only its own. */
 export async function tryRules(
   folder: string,
   trial: RuleTrial | null,
 ): Promise<{ isGood: boolean; text: string }> {
   const file = join(folder, `${trial?.alert ?? 'healthy'}.test.yml`);
   const expected = trial === null ? [] : [trial.alert, ...(trial.also ?? [])];
-  // JSON is YAML.
+  // JSON is valid YAML.
   writeFileSync(
     file,
-    JSON.stringify(testOf({ ...healthy, ...trial?.series }, expected, trial?.at ?? USUAL_TIME)),
+    JSON.stringify(testOf({ ...healthy, ...trial?.series }, expected, trial?.at ?? DEFAULT_TIME)),
   );
   return promtool(['test', 'rules', file]);
 }

@@ -5,27 +5,27 @@ import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { declaredMetrics } from '#inside/platform/metrics/metrics-page';
-import { Findings, partsGiven, runProof } from '../../test/system/findings';
-import { endWithThisProcess, projectFolder } from '../../test/system/program';
+import { Findings, partsFromArguments, runProof } from '../../test/system/findings';
+import { stopProgramsOnInterrupt, projectFolder } from '../../test/system/program';
 import { closeConnections } from '../failover/caller';
 import { drills } from '../outages/drills';
 import { checkRunbooks } from './check-runbooks';
-import { type Fault, faults } from './faults';
+import { type TelemetryFault, faults } from './faults';
 import { PrometheusServer } from './prometheus-server';
 import { checkRules, installPrometheus, trials, tryRules } from './promtool';
 import { alertRules, metricsOf, panelQueries, ruleGroups } from './queries';
-import { Scene } from './scene';
+import { TelemetryTestbed } from './scene';
 
 const parts = ['rules', 'drills', 'live'] as const;
-/** The alerts of a lease that ends take half a minute. */
-const FIRES_MS = 60_000;
-const GOES_MS = 45_000;
+/** Alerts of an expiring lease take half a minute. */
+const FIRING_DEADLINE_MS = 60_000;
+const RESOLVING_DEADLINE_MS = 45_000;
 const TRAFFIC_MS = 20_000;
 
-/** They have values only where a schedule of backups is set. */
-const isOfBackups = (expr: string): boolean => expr.includes('gateway_backup_');
-/** Series of what did not happen here, and need not. */
-const rare = new Set([
+/** Series with values only if a backup schedule is set. */
+const isBackupQuery = (expr: string): boolean => expr.includes('gateway_backup_');
+/** Series of events that need not happen here. */
+const RARE_SERIES = new Set([
   'gateway_unpriced_fees_total',
   'gateway_doubtful_usage_total',
   'gateway_webhook_events_total',
@@ -33,44 +33,44 @@ const rare = new Set([
 ]);
 
 async function main(): Promise<void> {
-  const wanted = partsGiven(parts);
+  const selectedParts = partsFromArguments(parts);
   Logger.overrideLogger(['error']);
-  endWithThisProcess();
+  stopProgramsOnInterrupt();
   const findings = new Findings('prove:telemetry');
   const folder = mkdtempSync(join(tmpdir(), 'switchboard-telemetry-'));
   try {
     await installPrometheus();
-    if (wanted.includes('drills')) checkDrills(findings);
-    if (wanted.includes('rules')) await checkAllRules(findings, folder);
-    if (wanted.includes('live')) await checkLive(findings, folder);
+    if (selectedParts.includes('drills')) checkDrills(findings);
+    if (selectedParts.includes('rules')) await checkAllRules(findings, folder);
+    if (selectedParts.includes('live')) await checkLive(findings, folder);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
   findings.end();
 }
 
-/** Every fault of prove:outages has its metric, its alert and its page. */
+/** Verifies that every fault of prove:outages has a metric, an alert and a runbook. */
 function checkDrills(findings: Findings): void {
   process.stdout.write('| Fault of prove:outages | Alert | Metrics |\n| --- | --- | --- |\n');
-  const known = new Set(alertRules.map(({ alert }) => alert));
+  const knownAlerts = new Set(alertRules.map(({ alert }) => alert));
   const declared = new Set(declaredMetrics().map(({ name }) => name));
   for (const { name, alerts } of drills.flat()) {
     for (const alert of alerts)
       process.stdout.write(
         `| ${name} | [${alert}](runbooks/${alert}.md) | ${metricsOf(alert).join(', ')} |\n`,
       );
-    const wrong = alerts.filter(
+    const incompleteAlerts = alerts.filter(
       (alert) =>
-        !known.has(alert) ||
+        !knownAlerts.has(alert) ||
         !existsSync(resolve(projectFolder, `docs/runbooks/${alert}.md`)) ||
-        // Whether a target answers is Prometheus' own.
+        // `up` is a metric of Prometheus itself.
         metricsOf(alert).some((metric) => !declared.has(metric)),
     );
-    findings.over(
+    findings.expectNoneWrong(
       `drill ${name}: each alert exists, with a page and metrics`,
       alerts.length,
-      wrong.length,
-      wrong.join(', ') || alerts.join(', '),
+      incompleteAlerts.length,
+      incompleteAlerts.join(', ') || alerts.join(', '),
     );
   }
 }
@@ -86,21 +86,26 @@ async function checkAllRules(findings: Findings, folder: string): Promise<void> 
   }
   const tried = new Set(trials.map(({ alert }) => alert));
   const untried = alertRules.filter(({ alert }) => !tried.has(alert!)).map(({ alert }) => alert);
-  findings.over('alerts without a trial', alertRules.length, untried.length, untried.join(', ') || 'none');
+  findings.expectNoneWrong(
+    'alerts without a trial',
+    alertRules.length,
+    untried.length,
+    untried.join(', ') || 'none',
+  );
 }
 
 async function checkLive(findings: Findings, folder: string): Promise<void> {
-  const scene = await Scene.open();
+  const scene = await TelemetryTestbed.open();
   const prometheus = await PrometheusServer.start(join(folder, 'prometheus'));
   try {
     prometheus.scrape(scene.metricsUrls);
-    scene.begin();
-    for (const url of scene.metricsUrls) await prometheus.knows(url);
-    await scene.goWrong();
+    scene.startLoad();
+    for (const url of scene.metricsUrls) await prometheus.waitUntilScraped(url);
+    await scene.causeFailures();
     await delay(TRAFFIC_MS);
     await checkQueries(findings, prometheus);
     await checkRunbooks(findings, prometheus, scene);
-    await scene.rest();
+    await scene.stopLoad();
     for (const fault of faults) await checkFault(findings, prometheus, scene, fault);
   } finally {
     closeConnections();
@@ -109,72 +114,72 @@ async function checkLive(findings: Findings, folder: string): Promise<void> {
   }
 }
 
-/** Nothing is asked in vain: no panel is empty, no rule fails. */
+/** Verifies that no panel is empty and no rule fails. */
 async function checkQueries(findings: Findings, prometheus: PrometheusServer): Promise<void> {
-  const panels = panelQueries.filter(({ expr }) => !isOfBackups(expr));
-  findings.leaveOut('panels of backups', 'no backup is made here', panelQueries.length - panels.length);
+  const panels = panelQueries.filter(({ expr }) => !isBackupQuery(expr));
+  findings.addSkipped('panels of backups', 'no backup is made here', panelQueries.length - panels.length);
   const empty: string[] = [];
   for (const { panel, expr } of panels)
     if ((await prometheus.count(expr)) === 0) empty.push(`${panel}: ${expr}`);
-  findings.many(
+  findings.addCases(
     'queries of panels with a result',
     panels.length,
     empty.length,
     empty.join('\n') || `${panels.length}`,
   );
   const rules = ruleGroups.flatMap((group) => group.rules);
-  const broken = await prometheus.brokenRules();
-  findings.many(
+  const brokenRules = await prometheus.brokenRules();
+  findings.addCases(
     'rules that can be evaluated',
     rules.length,
-    broken.length,
-    broken.join('\n') || `${rules.length}`,
+    brokenRules.length,
+    brokenRules.join('\n') || `${rules.length}`,
   );
   for (const { expr } of rules) await prometheus.count(expr);
   const names = await prometheus.metricNames();
-  const asked = new Set(
-    alertRules.flatMap(({ alert }) => metricsOf(alert!)).filter((name) => !isOfBackups(name)),
+  const queriedMetrics = new Set(
+    alertRules.flatMap(({ alert }) => metricsOf(alert!)).filter((name) => !isBackupQuery(name)),
   );
   const has = (name: string): boolean => names.has(name) || names.has(`${name}_bucket`);
-  const absent = [...asked].filter((name) => !has(name) && !rare.has(name));
-  findings.many(
+  const absent = [...queriedMetrics].filter((name) => !has(name) && !RARE_SERIES.has(name));
+  findings.addCases(
     'metrics of alerts that a filled node shows',
-    asked.size,
+    queriedMetrics.size,
     absent.length,
-    absent.join(', ') || `${asked.size}`,
+    absent.join(', ') || `${queriedMetrics.size}`,
   );
 }
 
-/** Its alerts really fire, and end when it is over. */
+/** Verifies that the alerts fire and resolve when the fault is over. */
 async function checkFault(
   findings: Findings,
   prometheus: PrometheusServer,
-  scene: Scene,
-  fault: Fault,
+  scene: TelemetryTestbed,
+  fault: TelemetryFault,
 ): Promise<void> {
-  const { name, alerts, goes } = fault;
+  const { name, alerts, resolvingAlerts: goes } = fault;
   const prepared = await fault.prepare(scene);
-  if (typeof prepared === 'string') return findings.leaveOut(name, prepared);
+  if (typeof prepared === 'string') return findings.addSkipped(name, prepared);
   const { node } = prepared;
   const own = node === undefined ? [] : [node.metricsUrl];
   const all = [...scene.metricsUrls, ...own];
   prometheus.scrape(all);
-  for (const url of all) await prometheus.knows(url);
-  const early = await prometheus.firing();
-  const before = alerts.filter((alert) => early.has(alert));
+  for (const url of all) await prometheus.waitUntilScraped(url);
+  const firingBefore = await prometheus.firing();
+  const before = alerts.filter((alert) => firingBefore.has(alert));
   await prepared.strike();
-  const missing = await prometheus.missing(alerts, FIRES_MS);
+  const missing = await prometheus.missing(alerts, FIRING_DEADLINE_MS);
   await prepared.mend();
-  const lasting = await prometheus.lasting(goes, GOES_MS);
-  findings.over(`${name}: not before`, alerts.length, before.length, before.join(', ') || 'quiet');
-  findings.over(
+  const lasting = await prometheus.lasting(goes, RESOLVING_DEADLINE_MS);
+  findings.expectNoneWrong(`${name}: not before`, alerts.length, before.length, before.join(', ') || 'quiet');
+  findings.expectNoneWrong(
     `${name}: fires`,
     alerts.length,
     missing.length,
     missing.length > 0 ? `not ${missing.join(', ')}` : alerts.join(', '),
   );
   if (goes.length > 0)
-    findings.over(
+    findings.expectNoneWrong(
       `${name}: ends`,
       goes.length,
       lasting.length,

@@ -4,17 +4,17 @@ import { projectFolder } from '../../test/system/program';
 import { underlyingMetrics, readRules, type RuleGroup } from '#inside/platform/metrics/alert-rules';
 import { RULES } from './promtool';
 
-interface Panel {
+interface GrafanaPanel {
   readonly title: string;
   readonly targets?: readonly { readonly expr: string }[];
 }
 
-interface Dashboard {
-  readonly panels: readonly Panel[];
+interface GrafanaDashboard {
+  readonly panels: readonly GrafanaPanel[];
   readonly annotations: { readonly list: readonly { readonly expr: string }[] };
 }
 
-/** A query, and where it stands. */
+/** A query and its panel. */
 export interface PanelQuery {
   readonly panel: string;
   readonly expr: string;
@@ -22,9 +22,9 @@ export interface PanelQuery {
 
 const dashboards = resolve(projectFolder, 'deploy/grafana/dashboards');
 
-/** As Grafana asks them: its variable is four times the interval of the scrape at least. */
+/** Queries with Grafana's variable replaced, which is at least four scrape intervals. */
 export const panelQueries: readonly PanelQuery[] = readdirSync(dashboards).flatMap((file) => {
-  const { panels } = JSON.parse(readFileSync(join(dashboards, file), 'utf8')) as Dashboard;
+  const { panels } = JSON.parse(readFileSync(join(dashboards, file), 'utf8')) as GrafanaDashboard;
   return panels.flatMap(({ title, targets = [] }) =>
     targets.map(({ expr }) => ({
       panel: `${file}: ${title}`,
@@ -36,7 +36,7 @@ export const panelQueries: readonly PanelQuery[] = readdirSync(dashboards).flatM
 export const ruleGroups: readonly RuleGroup[] = readRules(RULES);
 export const alertRules = ruleGroups.flatMap(({ rules }) => rules).filter(({ alert }) => alert !== undefined);
 
-/** The metrics that an alert looks at. */
+/** Metrics that an alert uses. */
 export function metricsOf(name: string): string[] {
   const rule = alertRules.find(({ alert }) => alert === name);
   return rule === undefined ? [] : [...underlyingMetrics(rule.expr, ruleGroups)].sort();

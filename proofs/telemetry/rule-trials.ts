@@ -1,7 +1,10 @@
-/** Series in the notation of `promtool test rules`, one value a minute: `0+60x600` rises by 60 a minute for ten hours. */
+/**
+ * Series in the notation of `promtool test rules`, one value per minute: `0+60x600` rises by 60 per minute for ten
+ * hours.
+ */
 export type SeriesValues = Readonly<Record<string, string>>;
 
-/** With these series in place of healthy ones, the alert fires; `also` names what has to fire with it. */
+/** The alert fires if these series replace healthy ones; `also` names alerts that must fire with it. */
 export interface RuleTrial {
   readonly alert: string;
   readonly series: SeriesValues;
@@ -13,9 +16,9 @@ const on = (labels: string): string =>
   `job="switchboard",instance="a:9464"${labels === '' ? '' : `,${labels}`}`;
 const series = (name: string, labels = ''): string => `${name}{${on(labels)}}`;
 const always = (value: number | string): string => `${value}x600`;
-/** So much a second. */
+/** Rises by this amount per second. */
 const rising = (perSecond: number): string => `0+${perSecond * 60}x600`;
-/** Usual for an hour and a half, then this. */
+/** The usual value for 90 minutes, then the other one. */
 const after = (usual: number | string, then: number | string): string => `${usual}x90 ${then}x510`;
 
 const requests = (code: string, status = '5xx', model = 'm'): string =>
@@ -33,7 +36,7 @@ const oldestJob = (queue: string): string => series('gateway_jobs_oldest_seconds
 const disk = (what: 'free' | 'size'): string => series(`gateway_disk_${what}_bytes`, 'folder="data"');
 const GIB = 1024 ** 3;
 
-/** A node that serves one request a second and lacks nothing. */
+/** A healthy node that serves one request per second. */
 export const healthy: SeriesValues = {
   [series('up')]: always(1),
   [series('gateway_ready')]: always(1),

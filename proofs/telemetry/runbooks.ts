@@ -4,12 +4,12 @@ import { projectFolder } from '../../test/system/program';
 
 const folder = resolve(projectFolder, 'docs/runbooks');
 
-/** What a page of `docs/runbooks` has its reader do. */
+/** Instructions of a page of `docs/runbooks`. */
 export interface Runbook {
   readonly name: string;
-  /** Patterns that `grep -E` looks for among the metrics. */
+  /** Patterns that `grep -E` searches for in the metrics. */
   readonly patterns: readonly RegExp[];
-  /** Commands of the command line, as they are written. */
+  /** CLI commands as written. */
   readonly commands: readonly string[];
   readonly statements: readonly string[];
   readonly queries: readonly string[];
@@ -22,7 +22,7 @@ const blocksOf = (text: string, language: string): string[] =>
 
 const inline = (text: string): string[] => [...text.matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code);
 
-function read(file: string): Runbook {
+function readRunbook(file: string): Runbook {
   const text = readFileSync(join(folder, file), 'utf8');
   const code = [...blocksOf(text, 'sh').flatMap((block) => block.split('\n')), ...inline(text)];
   return {
@@ -39,4 +39,4 @@ function read(file: string): Runbook {
   };
 }
 
-export const runbooks: readonly Runbook[] = readdirSync(folder).map(read);
+export const runbooks: readonly Runbook[] = readdirSync(folder).map(readRunbook);

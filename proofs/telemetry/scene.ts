@@ -8,41 +8,41 @@ import { QueueConnection } from '#inside/platform/queue/queue-connection';
 import { freePort } from '../../test/system/free-port';
 import { Program } from '../../test/system/program';
 import { spawnRedis } from '../../test/system/redis-server';
-import { catalogueOf, longStream, mixed, plain, SLOW } from '../outages/catalogue';
+import { catalogueOf, longStreamShot, mixedShot, plainShot, SLOW } from '../outages/catalogue';
 import { callAndDisconnect } from '../outages/disconnecting-caller';
 import { call, Load, type Shot } from '../outages/load';
-import { type GatewayNode, Testbed } from '../outages/testbed';
+import { type GatewayProcess, OutageTestbed } from '../outages/testbed';
 
-/** A model with a lane that fails at first, and another one that takes over. */
-const DOUBLE = 'double';
-const CALLS_A_SECOND = 20;
+/** A model with a lane that fails at first and a fallback. */
+const FAILOVER_MODEL = 'double';
+const CALLS_PER_SECOND = 20;
 
 /** Two nodes: the testbed's own, whose queue is in PostgreSQL, and one with Redis, a tap and a gate. */
-export class Scene {
+export class TelemetryTestbed {
   private load: Load | undefined;
 
   private constructor(
-    readonly testbed: Testbed,
-    readonly node: GatewayNode,
+    readonly testbed: OutageTestbed,
+    readonly node: GatewayProcess,
     readonly redis: Program,
   ) {}
 
-  static async open(): Promise<Scene> {
-    const testbed = await Testbed.open();
+  static async open(): Promise<TelemetryTestbed> {
+    const testbed = await OutageTestbed.open();
     try {
       const { folder } = testbed.postgres;
       mkdirSync(join(folder, 'redis'));
       const { program, url } = await spawnRedis(join(folder, 'redis'));
-      const nobody = await freePort();
+      const unusedPort = await freePort();
       const environment = {
         REDIS_URL: url,
         RECORDS_FILE: join(folder, 'records.jsonl'),
-        HTTP_GATES: `absent=http://127.0.0.1:${nobody}/#timeout=200ms&onError=open`,
+        HTTP_GATES: `absent=http://127.0.0.1:${unusedPort}/#timeout=200ms&onError=open`,
         HTTP_GATE_SECRETS: `absent=whsec_${Buffer.alloc(32, 7).toString('base64')}`,
         WORKERS: 'inline',
       };
-      const node = await testbed.node('watched', { environment });
-      const scene = new Scene(testbed, node, program);
+      const node = await testbed.startNode('watched', { environment });
+      const scene = new TelemetryTestbed(testbed, node, program);
       await scene.addModel();
       return scene;
     } catch (error) {
@@ -55,50 +55,50 @@ export class Scene {
     return [this.testbed.shared.metricsUrl, this.node.metricsUrl];
   }
 
-  /** Every dialect, streamed and whole, and every supplier, on both nodes, until `rest`. */
-  begin(): void {
+  /** Calls every dialect and supplier, streaming and not, on both nodes, until `rest` is called. */
+  startLoad(): void {
     const endpoints = [this.testbed.shared, this.node].map((node) => node.endpoint(this.testbed.key));
-    this.load = new Load(endpoints, usual).start(CALLS_A_SECOND);
+    this.load = new Load(endpoints, usualShot).start(CALLS_PER_SECOND);
   }
 
-  async rest(): Promise<void> {
+  async stopLoad(): Promise<void> {
     await this.load?.stop();
   }
 
-  /** What goes wrong on a usual day: each of it moves a metric. */
-  async goWrong(): Promise<void> {
+  /** Causes the failures of a usual day, each of which changes a metric. */
+  async causeFailures(): Promise<void> {
     const { testbed, node } = this;
     const endpoint = node.endpoint(testbed.key);
     const fail = (status: number): Promise<() => Promise<void>> =>
       testbed.slow.fault({ match: { model: `sim-${SLOW}` }, fault: { kind: 'status', status } });
     for (const status of [503, 401]) {
-      const mend = await fail(status);
-      for (let place = 0; place < 4; place += 1) {
-        await call(endpoint, plain(DOUBLE, place));
-        await call(endpoint, plain(SLOW, place));
+      const repair = await fail(status);
+      for (let index = 0; index < 4; index += 1) {
+        await call(endpoint, plainShot(FAILOVER_MODEL, index));
+        await call(endpoint, plainShot(SLOW, index));
         await delay(500);
       }
-      await mend();
+      await repair();
     }
-    for (let place = 0; place < 8; place += 1) {
-      await call(endpoint, plain('there-is-no-such-model', place));
-      await sendNoHttp(node.url);
+    for (let index = 0; index < 8; index += 1) {
+      await call(endpoint, plainShot('there-is-no-such-model', index));
+      await sendInvalidHttp(node.url);
       await delay(300);
     }
-    for (let place = 0; place < 4; place += 1) {
-      await callAndDisconnect(endpoint, longStream(place, 5), { ms: 300 });
+    for (let index = 0; index < 4; index += 1) {
+      await callAndDisconnect(endpoint, longStreamShot(index, 5), { ms: 300 });
       await sendMalformed(node.url, testbed.key);
     }
-    // The lane is tried once a second, and is well again.
-    for (let place = 0; place < 5; place += 1) {
-      await call(endpoint, plain(SLOW, place));
+    // The lane is probed once a second and recovers.
+    for (let index = 0; index < 5; index += 1) {
+      await call(endpoint, plainShot(SLOW, index));
       await delay(1_000);
     }
     await this.queueMail();
   }
 
   async close(): Promise<void> {
-    await this.rest();
+    await this.stopLoad();
     await this.testbed.close();
     this.redis.signal('SIGCONT');
     await this.redis.stop();
@@ -115,7 +115,7 @@ export class Scene {
       model: `sim-${name}`,
       region: 'here',
     });
-    catalogue.models[DOUBLE] = {
+    catalogue.models[FAILOVER_MODEL] = {
       max_output_tokens: 4_000,
       price: { input: 1, output: 2 },
       lanes: [lane(SLOW, SLOW), lane('chatty', 'chatty')],
@@ -126,7 +126,7 @@ export class Scene {
     if ((await apply.ended) !== 0) throw new Error(`the catalogue was refused: ${apply.text}`);
   }
 
-  /** Where no mail server listens: it waits in the queue of the testbed's node. */
+  /** No mail server listens there, so the mail waits in the queue of the testbed's node. */
   private async queueMail(): Promise<void> {
     const settings = loadSettings({ NODE_ENV: 'test', DATA_FOLDER: this.testbed.shared.dataFolder });
     const logger = Logger.create(settings, { write: () => undefined });
@@ -138,7 +138,7 @@ export class Scene {
   }
 }
 
-const usual = (place: number): Shot => (place % 10 === 9 ? plain(SLOW, place) : mixed(place));
+const usualShot = (index: number): Shot => (index % 10 === 9 ? plainShot(SLOW, index) : mixedShot(index));
 
 async function sendMalformed(url: string, key: string): Promise<void> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
@@ -146,7 +146,7 @@ async function sendMalformed(url: string, key: string): Promise<void> {
   await answer.arrayBuffer();
 }
 
-function sendNoHttp(url: string): Promise<void> {
+function sendInvalidHttp(url: string): Promise<void> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {
     const socket = connect(Number(port), hostname, () => socket.write('this is no HTTP\r\n\r\n'));

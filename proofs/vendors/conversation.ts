@@ -7,13 +7,13 @@ const objectOf = (value: unknown): Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
 const listOf = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.map(objectOf) : []);
 
-/** A conversation with tools as a caller of one dialect holds it: what it was sent goes back as it came. */
-export class Conversation {
+/** A tool conversation as a client of one dialect keeps it: messages received are sent back unchanged. */
+export class ToolConversation {
   private readonly turns: object[] = [];
 
   constructor(private readonly caller: CallerName) {}
 
-  /** The simulator calls the tool when it is asked to. */
+  /** The simulator calls the tool on request. */
   say(text: string): this {
     this.turns.push({ role: 'user', content: text });
     return this;
@@ -27,15 +27,15 @@ export class Conversation {
     return { model, tools, store: false, include: ['reasoning.encrypted_content'], input: turns };
   }
 
-  /** Takes the answer up, and answers its calls. Returns how many there were. */
-  hear(answer: unknown): number {
-    if (this.caller === 'chat') return this.hearChat(objectOf(answer));
+  /** Adds the response and answers its tool calls; returns their number. */
+  addResponse(answer: unknown): number {
+    if (this.caller === 'chat') return this.addChatResponse(objectOf(answer));
     return this.caller === 'messages'
-      ? this.hearMessages(objectOf(answer))
-      : this.hearResponses(objectOf(answer));
+      ? this.addMessagesResponse(objectOf(answer))
+      : this.addResponsesResponse(objectOf(answer));
   }
 
-  private hearChat(answer: Json): number {
+  private addChatResponse(answer: Json): number {
     const message = objectOf(listOf(answer['choices'])[0]?.['message']);
     const calls = listOf(message['tool_calls']);
     const results = calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: '1' }));
@@ -43,7 +43,7 @@ export class Conversation {
     return calls.length;
   }
 
-  private hearMessages(answer: Json): number {
+  private addMessagesResponse(answer: Json): number {
     const content = listOf(answer['content']);
     const calls = content.filter(({ type }) => type === 'tool_use');
     this.turns.push({ role: 'assistant', content });
@@ -52,7 +52,7 @@ export class Conversation {
     return calls.length;
   }
 
-  private hearResponses(answer: Json): number {
+  private addResponsesResponse(answer: Json): number {
     const output = listOf(answer['output']);
     const calls = output.filter(({ type }) => type === 'function_call');
     const results = calls.map((call) => ({

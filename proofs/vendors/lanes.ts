@@ -1,11 +1,11 @@
-/** A model of a vendor that the gateway serves by one lane to the simulator. */
+/** A vendor's model that the gateway serves by one lane to the simulator. */
 export interface VendorLane {
-  /** Callers call it so. */
+  /** Name used by clients. */
   readonly model: string;
   readonly upstream: string;
   readonly style: 'openai-style' | 'messages-style' | 'gemini';
   readonly profile?: string;
-  /** The key of the lane; lanes of another key are another account. */
+  /** Key of the lane; lanes with another key belong to another account. */
   readonly account?: 'SUPPLIER_KEY' | 'OTHER_KEY';
 }
 
@@ -20,7 +20,7 @@ const claude = (upstream: string): VendorLane => lane(upstream, 'messages-style'
 const openai = (upstream: string): VendorLane => lane(upstream, 'openai-style', 'openai');
 const gemini = (upstream: string): VendorLane => lane(upstream, 'gemini');
 
-/** One lane for each family of models that has rules of its own. */
+/** A lane per model family with its own rules. */
 export const vendorLanes: readonly VendorLane[] = [
   ...[
     'claude-opus-5-5',
@@ -62,8 +62,8 @@ export const vendorLanes: readonly VendorLane[] = [
   lane('mistral-medium-latest', 'openai-style', 'mistral'),
 ];
 
-/** The same models at another account. */
-export const otherAccount: readonly VendorLane[] = [
+/** Lanes to these models on another account. */
+export const otherAccountLanes: readonly VendorLane[] = [
   'claude-opus-5-5',
   'gpt-6.1-sol',
   'gemini-3.8-flash',
@@ -73,8 +73,8 @@ export const otherAccount: readonly VendorLane[] = [
     .map((one) => ({ ...one, model: `${one.model}-elsewhere`, account: 'OTHER_KEY' as const })),
 );
 
-/** One of each vendor, between which conversations move. */
-export const oneOfEach: readonly VendorLane[] = [
+/** A lane per vendor, between which conversations move. */
+export const lanePerVendor: readonly VendorLane[] = [
   'claude-opus-5-5',
   'claude-haiku-4-5',
   'gpt-6.1-sol',

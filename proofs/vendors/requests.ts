@@ -1,7 +1,7 @@
 import type { CallerName } from './testbed';
 
-/** A request that some vendor refuses if it is forwarded as it stands. */
-export interface Request {
+/** A request that some vendor rejects if it is forwarded unchanged. */
+export interface RejectableRequest {
   readonly name: string;
   readonly body: object;
 }
@@ -27,19 +27,19 @@ const schemas = {
 };
 const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 const user = { role: 'user', content: 'hello' };
-/** Ids of calls as other suppliers make them. */
-const ids = ['functions.count:0', `call_${'a'.repeat(80)}`, 'call_1'];
+/** Tool-call ids as other suppliers create them. */
+const callIds = ['functions.count:0', `call_${'a'.repeat(80)}`, 'call_1'];
 
-const named = (list: Readonly<Record<string, object>>): readonly Request[] =>
+const requestsOfMap = (list: Readonly<Record<string, object>>): readonly RejectableRequest[] =>
   Object.entries(list).map(([name, body]) => ({ name, body }));
 
-const each = (
+const requestPerValue = (
   values: readonly string[],
   name: (value: string) => string,
   body: (value: string) => object,
-): readonly Request[] => values.map((value) => ({ name: name(value), body: body(value) }));
+): readonly RejectableRequest[] => values.map((value) => ({ name: name(value), body: body(value) }));
 
-const eachSchema = (name: string, body: (schema: object) => object): readonly Request[] =>
+const requestPerSchema = (name: string, body: (schema: object) => object): readonly RejectableRequest[] =>
   Object.entries(schemas).map(([kind, schema]) => ({ name: `${name}, ${kind}`, body: body(schema) }));
 
 const chatTool = { type: 'function', function: { name: 'count', parameters } };
@@ -60,32 +60,32 @@ const chatFormat = (schema: object): object => ({
   response_format: { type: 'json_schema', json_schema: { name: 'count', schema, strict: true } },
 });
 
-const chat: readonly Request[] = [
-  ...each(
+const chat: readonly RejectableRequest[] = [
+  ...requestPerValue(
     efforts,
     (effort) => `effort ${effort}`,
     (effort) => ({ reasoning_effort: effort }),
   ),
-  ...each(
+  ...requestPerValue(
     efforts,
     (effort) => `tools beside effort ${effort}`,
     (effort) => ({ reasoning_effort: effort, tools: [chatTool] }),
   ),
-  ...each(
-    ids,
+  ...requestPerValue(
+    callIds,
     (id) => `a round of tools, ${id.slice(0, 20)}`,
     (id) => chatRound(id),
   ),
-  ...each(
-    ids.slice(0, 1),
+  ...requestPerValue(
+    callIds.slice(0, 1),
     () => 'a round of tools beside effort high',
     (id) => ({ ...chatRound(id), reasoning_effort: 'high' }),
   ),
-  ...eachSchema('strict answer', chatFormat),
-  ...eachSchema('strict tool', (schema) => ({
+  ...requestPerSchema('strict answer', chatFormat),
+  ...requestPerSchema('strict tool', (schema) => ({
     tools: [{ type: 'function', function: { name: 'count', parameters: schema, strict: true } }],
   })),
-  ...named({
+  ...requestsOfMap({
     plain: {},
     tools: { tools: [chatTool] },
     'a forced tool': { tools: [chatTool], tool_choice: 'required' },
@@ -140,37 +140,37 @@ const messagesRound = (id: string, before: readonly object[] = []): object => ({
     { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: '1' }] },
   ],
 });
-const thought = (signature: string): object => ({ type: 'thinking', thinking: 'hm', signature });
+const thinkingBlock = (signature: string): object => ({ type: 'thinking', thinking: 'hm', signature });
 const enabled = { thinking: { type: 'enabled', budget_tokens: 2_000 } };
 
-const messages: readonly Request[] = [
-  ...each(
+const messages: readonly RejectableRequest[] = [
+  ...requestPerValue(
     efforts.slice(2),
     (effort) => `effort ${effort}`,
     (effort) => ({ output_config: { effort } }),
   ),
-  ...each(
+  ...requestPerValue(
     efforts.slice(2),
     (effort) => `effort ${effort} without thinking`,
     (effort) => ({ output_config: { effort }, thinking: { type: 'disabled' } }),
   ),
-  ...each(
-    ids.slice(1),
+  ...requestPerValue(
+    callIds.slice(1),
     (id) => `a round of tools, ${id.slice(0, 20)}`,
     (id) => messagesRound(id),
   ),
-  ...each(
+  ...requestPerValue(
     ['', 'c2lnbmVkIGVsc2V3aGVyZQ=='],
     (signature) => `thinking signed ${signature === '' ? 'by nobody' : 'elsewhere'}`,
-    (signature) => messagesRound('call_1', [thought(signature)]),
+    (signature) => messagesRound('call_1', [thinkingBlock(signature)]),
   ),
-  ...eachSchema('enforced answer', (schema) => ({
+  ...requestPerSchema('enforced answer', (schema) => ({
     output_config: { format: { type: 'json_schema', schema } },
   })),
-  ...eachSchema('strict tool', (schema) => ({
+  ...requestPerSchema('strict tool', (schema) => ({
     tools: [{ name: 'count', input_schema: schema, strict: true }],
   })),
-  ...named({
+  ...requestsOfMap({
     plain: {},
     'thinking enabled': enabled,
     'a budget of 60,000': {
@@ -211,29 +211,29 @@ const responsesRound = (id: string): object => ({
   ],
 });
 
-const responses: readonly Request[] = [
-  ...each(
+const responses: readonly RejectableRequest[] = [
+  ...requestPerValue(
     efforts,
     (effort) => `effort ${effort}`,
     (effort) => ({ reasoning: { effort } }),
   ),
-  ...each(
+  ...requestPerValue(
     efforts,
     (effort) => `tools beside effort ${effort}`,
     (effort) => ({ reasoning: { effort }, tools: [responsesTool] }),
   ),
-  ...each(
-    ids,
+  ...requestPerValue(
+    callIds,
     (id) => `a round of tools, ${id.slice(0, 20)}`,
     (id) => responsesRound(id),
   ),
-  ...eachSchema('strict answer', (schema) => ({
+  ...requestPerSchema('strict answer', (schema) => ({
     text: { format: { type: 'json_schema', name: 'count', schema, strict: true } },
   })),
-  ...eachSchema('strict tool', (schema) => ({
+  ...requestPerSchema('strict tool', (schema) => ({
     tools: [{ ...responsesTool, parameters: schema, strict: true }],
   })),
-  ...named({
+  ...requestsOfMap({
     plain: {},
     tools: { tools: [responsesTool] },
     'a forced tool': { tools: [responsesTool], tool_choice: 'required' },
@@ -276,10 +276,14 @@ const responses: readonly Request[] = [
   }),
 ];
 
-export const requestsOf: Readonly<Record<CallerName, readonly Request[]>> = { chat, messages, responses };
+export const requestsOf: Readonly<Record<CallerName, readonly RejectableRequest[]>> = {
+  chat,
+  messages,
+  responses,
+};
 
-/** The least that every request has. */
-export const leastOf: Readonly<Record<CallerName, object>> = {
+/** Minimum body of every request. */
+export const minimumOf: Readonly<Record<CallerName, object>> = {
   chat: { messages: [user] },
   messages: { max_tokens: 8_000, messages: [user] },
   responses: { input: 'hello' },

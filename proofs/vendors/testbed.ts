@@ -4,19 +4,19 @@ import { type VendorLane } from './lanes';
 
 const DEADLINE_MS = 30_000;
 
-/** The simulator was asked this, as a vendor. */
+/** A call that the simulator received as a vendor. */
 export interface VendorCall {
   readonly id: number;
   readonly model: string;
   readonly path: string;
   readonly status: number | null;
-  /** The rule of the vendor that the call broke. */
+  /** The vendor's rule that the call broke. */
   readonly rule: string | null;
-  /** The vendor said this to it. */
+  /** The vendor's error text. */
   readonly words: string | null;
 }
 
-export interface Heard {
+export interface VendorResponse {
   readonly status: number;
   readonly body: unknown;
   readonly text: string;
@@ -30,19 +30,19 @@ export const paths: Readonly<Record<CallerName, string>> = {
   responses: '/v1/responses',
 };
 
-/** The gateway as it ships, and the simulator that stands in for every vendor. */
-export class Testbed {
+/** The shipped gateway, and the simulator in place of every vendor. */
+export class VendorTestbed {
   private constructor(
     private readonly gateway: ProofGateway,
     private readonly simulator: SpawnedSimulator,
   ) {}
 
-  static async open(lanes: readonly VendorLane[]): Promise<Testbed> {
+  static async open(lanes: readonly VendorLane[]): Promise<VendorTestbed> {
     const simulator = await spawnSimulator(['--ring', '400']);
     const gateway = await startGateway({ OTHER_KEY: 'sim-elsewhere' });
-    const testbed = new Testbed(gateway, simulator);
+    const testbed = new VendorTestbed(gateway, simulator);
     try {
-      await testbed.stock(lanes);
+      await testbed.applyCatalogue(lanes);
       return testbed;
     } catch (error) {
       await testbed.close();
@@ -50,7 +50,7 @@ export class Testbed {
     }
   }
 
-  async ask(caller: CallerName, body: object): Promise<Heard> {
+  async send(caller: CallerName, body: object): Promise<VendorResponse> {
     const { url, keys } = this.gateway.node;
     const response = await fetch(url + paths[caller], {
       method: 'POST',
@@ -66,7 +66,7 @@ export class Testbed {
     return { status: response.status, text, body: parsed(text) };
   }
 
-  /** The vendors were asked these after a call. */
+  /** Calls that vendors received after the given one. */
   callsAfter(id: number): Promise<readonly VendorCall[]> {
     return this.simulator.requests(id);
   }
@@ -76,7 +76,7 @@ export class Testbed {
     await this.simulator.stop();
   }
 
-  private async stock(lanes: readonly VendorLane[]): Promise<void> {
+  private async applyCatalogue(lanes: readonly VendorLane[]): Promise<void> {
     const providers: Record<string, object> = {};
     const models: Record<string, object> = {};
     for (const { model, upstream, style, profile, account = 'SUPPLIER_KEY' } of lanes) {

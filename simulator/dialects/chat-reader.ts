@@ -1,10 +1,10 @@
 import type { Conversation, Tool, ToolChoice, Turn } from '../answer';
 import { isObject, listOf, numberOf, objectOf, textOf, type JsonObject } from '../json';
-import { reasons } from '../settings';
+import { isReasoningModel } from '../settings';
 import type { PromptWeight } from '../tokens';
-import { reasonsUnasked, vendorModel } from '../vendors';
+import { reasonsByDefault, vendorModel } from '../vendors';
 
-/** Reads a chat body that the strict check let pass. */
+/** Parses a Chat Completions body that passed the strict check. */
 export function readChat(body: JsonObject): Conversation {
   const model = textOf(body['model']);
   const weight: PromptWeight = { characters: 0, images: 0 };
@@ -22,7 +22,7 @@ export function readChat(body: JsonObject): Conversation {
     ...(outputLimit === undefined ? {} : { outputLimit }),
     stops: typeof body['stop'] === 'string' ? [body['stop']] : listOf(body['stop']).map(textOf),
     ...readFormat(objectOf(body['response_format'])),
-    thinks: reasons(model) || reasonsUnasked(vendorModel(model), body['reasoning_effort'], body),
+    thinks: isReasoningModel(model) || reasonsByDefault(vendorModel(model), body['reasoning_effort'], body),
   };
 }
 

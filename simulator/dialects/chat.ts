@@ -1,11 +1,11 @@
-import { answerTo, questionOf, type Answer, type Finish, type ToolCall } from '../answer';
+import { answerTo, questionOf, type ModelAnswer, type Finish, type ToolCall } from '../answer';
 import { readChat } from './chat-reader';
 import { errorReply, type Complaint } from '../complaint';
 import { numberOf, objectOf, textOf } from '../json';
 import { piecesOf } from '../prompt';
 import { jsonReply, type Reply, type StreamReply } from '../reply';
 import type { Handler } from '../route';
-import { contextOf, createdAt, reasons } from '../settings';
+import { contextOf, createdAt, isReasoningModel } from '../settings';
 import { checkChat, checkForeignChat, checkOpenaiModel, contentFilterComplaint } from '../strict/strict-chat';
 import { chatUsage, type UsageVariant } from '../usage';
 import { vendorModel } from '../vendors';
@@ -27,18 +27,19 @@ export const chatCompletions: Handler = ({ body, settings, usageVariant }): Repl
   if (questionOf(conversation.turns).directives.text('filter') === '') {
     return errorReply('openai', contentFilterComplaint);
   }
-  const told = answerTo(conversation);
-  const answer = settings.account === '' ? told : { ...told, calls: told.calls.map(counted) };
+  const baseAnswer = answerTo(conversation);
+  const answer =
+    settings.account === '' ? baseAnswer : { ...baseAnswer, calls: baseAnswer.calls.map(withNumberedId) };
   const overflow = checkOpenaiContext(answer, contextOf(answer.model, settings));
   if (overflow) return errorReply('openai', overflow);
   const choices = numberOf(body['n']) ?? 1;
   const includesUsage = objectOf(body['stream_options'])['include_usage'] === true;
   return body['stream'] === true
-    ? streamed(answer, choices, includesUsage, usageVariant)
-    : jsonReply(whole(answer, choices, usageVariant), { tempo: answer.tempo });
+    ? streamResponse(answer, choices, includesUsage, usageVariant)
+    : jsonReply(completeResponse(answer, choices, usageVariant), { tempo: answer.tempo });
 };
 
-export function checkOpenaiContext(answer: Answer, context: number): Complaint | undefined {
+export function checkOpenaiContext(answer: ModelAnswer, context: number): Complaint | undefined {
   const { uncachedInput, cacheRead, cacheWrite } = answer.usage;
   const prompt = uncachedInput + cacheRead + cacheWrite;
   if (prompt <= context) return undefined;
@@ -51,12 +52,12 @@ export function checkOpenaiContext(answer: Answer, context: number): Complaint |
   };
 }
 
-function whole(answer: Answer, choices: number, variant: UsageVariant | undefined): object {
+function completeResponse(answer: ModelAnswer, choices: number, variant: UsageVariant | undefined): object {
   const message = {
     role: 'assistant',
     content: answer.text.length > 0 ? answer.text.join('') : null,
-    ...(shown(answer).length > 0 ? { reasoning_content: shown(answer).join('') } : {}),
-    ...(answer.calls.length > 0 ? { tool_calls: answer.calls.map(wholeCall) } : {}),
+    ...(visibleReasoning(answer).length > 0 ? { reasoning_content: visibleReasoning(answer).join('') } : {}),
+    ...(answer.calls.length > 0 ? { tool_calls: answer.calls.map(completeCall) } : {}),
     refusal: null,
     annotations: [],
   };
@@ -71,27 +72,27 @@ function whole(answer: Answer, choices: number, variant: UsageVariant | undefine
       logprobs: null,
       finish_reason: finishes[answer.finish],
     })),
-    usage: chatUsage(times(answer, choices), variant),
+    usage: chatUsage(multiplyUsage(answer, choices), variant),
     service_tier: 'default',
     system_fingerprint: 'fp_sim',
   };
 }
 
-/** Only models named for it print their reasoning; others bill it unseen. */
-function shown(answer: Answer): readonly string[] {
-  const isShown = reasons(answer.model) || vendorModel(answer.model)?.vendor === 'deepseek';
-  return isShown ? answer.reasoning : [];
+/** Only models named for it show their reasoning; others bill it without showing it. */
+function visibleReasoning(answer: ModelAnswer): readonly string[] {
+  const isVisible = isReasoningModel(answer.model) || vendorModel(answer.model)?.vendor === 'deepseek';
+  return isVisible ? answer.reasoning : [];
 }
 
-/** Some suppliers count the calls of each answer, with letters that others do not take. */
-const counted = (call: ToolCall, index: number): ToolCall => ({
+/** Some suppliers number the calls of each response and use letters that other suppliers reject. */
+const withNumberedId = (call: ToolCall, index: number): ToolCall => ({
   ...call,
   id: `functions.${call.name}:${index}`,
 });
 
 const idOf = ({ id, key }: ToolCall): string => id ?? `call_${key}`;
 
-function wholeCall(call: ToolCall): object {
+function completeCall(call: ToolCall): object {
   return {
     id: idOf(call),
     type: 'function',
@@ -99,13 +100,13 @@ function wholeCall(call: ToolCall): object {
   };
 }
 
-function times(answer: Answer, choices: number): Answer['usage'] {
+function multiplyUsage(answer: ModelAnswer, choices: number): ModelAnswer['usage'] {
   const { usage } = answer;
   return { ...usage, output: usage.output * choices, reasoning: usage.reasoning * choices };
 }
 
-function streamed(
-  answer: Answer,
+function streamResponse(
+  answer: ModelAnswer,
   choices: number,
   includesUsage: boolean,
   variant: UsageVariant | undefined,
@@ -121,7 +122,7 @@ function streamed(
   for (const delta of deltas(answer)) for (const index of indexes) frames.push(chunk(index, delta));
   for (const index of indexes) frames.push(chunk(index, '{}', `"${finishes[answer.finish]}"`));
   if (includesUsage) {
-    const usage = JSON.stringify(chatUsage(times(answer, choices), variant));
+    const usage = JSON.stringify(chatUsage(multiplyUsage(answer, choices), variant));
     const frame = `${head}]${usage === undefined ? '' : `,"usage":${usage}`}}\n\n`;
     frames.push(frame, ...(variant === 'double' ? [frame] : []));
   }
@@ -129,8 +130,8 @@ function streamed(
   return { kind: 'stream', dialect: 'chat', frames, preamble: choices, closing: 1, tempo: answer.tempo };
 }
 
-function* deltas(answer: Answer): Generator<string> {
-  for (const piece of shown(answer)) yield `{"reasoning_content":${JSON.stringify(piece)}}`;
+function* deltas(answer: ModelAnswer): Generator<string> {
+  for (const piece of visibleReasoning(answer)) yield `{"reasoning_content":${JSON.stringify(piece)}}`;
   for (const piece of answer.text) yield `{"content":${JSON.stringify(piece)}}`;
   const calls = answer.calls.map(callDeltas);
   if (!answer.interleave) {
@@ -144,7 +145,7 @@ function* deltas(answer: Answer): Generator<string> {
 }
 
 function callDeltas(call: ToolCall, index: number): string[] {
-  const start = { index, ...wholeCall({ ...call, arguments: '' }) };
+  const start = { index, ...completeCall({ ...call, arguments: '' }) };
   return [
     JSON.stringify({ tool_calls: [start] }),
     ...piecesOf(call.arguments, 8).map((piece) =>

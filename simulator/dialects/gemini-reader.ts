@@ -2,7 +2,7 @@ import type { Conversation, Tool, ToolChoice, Turn } from '../answer';
 import { listOf, numberOf, objectOf, textOf, type JsonObject } from '../json';
 import type { PromptWeight } from '../tokens';
 
-/** Reads the body of a generateContent call. */
+/** Parses the body of a generateContent request. */
 export function readGemini(model: string, body: JsonObject): Conversation {
   const weight: PromptWeight = { characters: 0, images: 0 };
   readParts(objectOf(body['systemInstruction']), weight);

@@ -1,10 +1,10 @@
-import { answerTo, questionOf, type Answer, type Finish } from '../answer';
+import { answerTo, questionOf, type ModelAnswer, type Finish } from '../answer';
 import { errorReply } from '../complaint';
 import { listOf, objectOf, type JsonObject } from '../json';
 import { dataFrame, jsonReply, type Reply } from '../reply';
 import type { Handler } from '../route';
 import { modelExists } from '../settings';
-import { distorted, type UsageVariant } from '../usage';
+import { distortUsage, type UsageVariant } from '../usage';
 import { geminiSignature } from '../vendors';
 import { readGemini } from './gemini-reader';
 
@@ -40,7 +40,7 @@ export const generateContent: Handler = (call): Reply => {
     return jsonReply({ promptFeedback: { blockReason: 'SAFETY' }, modelVersion: model });
   const answer = answerTo(conversation);
   const shows = objectOf(objectOf(body['generationConfig'])['thinkingConfig'])['includeThoughts'] === true;
-  const writer = new Writer(answer, key, shows, usageVariant);
+  const writer = new SimulatedGeminiWriter(answer, key, shows, usageVariant);
   return call.path.endsWith(':streamGenerateContent')
     ? {
         kind: 'stream',
@@ -50,21 +50,21 @@ export const generateContent: Handler = (call): Reply => {
         closing: 1,
         tempo: answer.tempo,
       }
-    : jsonReply(writer.whole(), { tempo: answer.tempo });
+    : jsonReply(writer.completeResponse(), { tempo: answer.tempo });
 };
 
-class Writer {
+class SimulatedGeminiWriter {
   constructor(
-    private readonly answer: Answer,
+    private readonly answer: ModelAnswer,
     private readonly account: string,
     private readonly showsThoughts: boolean,
     private readonly variant: UsageVariant | undefined,
   ) {}
 
-  whole(): JsonObject {
+  completeResponse(): JsonObject {
     const { text } = this.answer;
-    const said = text.length > 0 ? [{ text: text.join('') }] : [];
-    return this.chunk([...this.thoughts(), ...said, ...this.calls()], true);
+    const textParts = text.length > 0 ? [{ text: text.join('') }] : [];
+    return this.chunk([...this.thoughts(), ...textParts, ...this.calls()], true);
   }
 
   frames(): string[] {
@@ -80,7 +80,7 @@ class Writer {
     return this.showsThoughts && reasoning.length > 0 ? [{ text: reasoning.join(''), thought: true }] : [];
   }
 
-  /** The first of several calls made at once carries the signature. */
+  /** Only the first of several parallel calls carries the signature. */
   private calls(): JsonObject[] {
     return this.answer.calls.map(({ name, input }, index) => ({
       functionCall: { name, args: input },
@@ -102,7 +102,7 @@ class Writer {
     const finish = isLast ? { finishReason: finishes[answer.finish] } : {};
     return {
       candidates: [{ content: { role: 'model', parts }, ...finish, index: 0 }],
-      ...(isLast ? { usageMetadata: distorted(usage, variant) } : {}),
+      ...(isLast ? { usageMetadata: distortUsage(usage, variant) } : {}),
       modelVersion: answer.model,
       responseId: answer.key,
     };

@@ -3,7 +3,7 @@ import { isObject, listOf, numberOf, objectOf, textOf, type JsonObject } from '.
 import type { PromptWeight } from '../tokens';
 import { claudeThinking, vendorModel } from '../vendors';
 
-/** Reads a messages body that the strict check let pass. */
+/** Parses a Messages body that passed the strict check. */
 export function readMessages(body: JsonObject): Conversation {
   const weight: PromptWeight = {
     characters: readContent(body['system'], { characters: 0, images: 0 }).text.length,
@@ -72,7 +72,7 @@ function readContent(content: unknown, weight: PromptWeight): Turn {
   return { text: texts.join('\n'), results };
 }
 
-/** Tools the supplier runs itself have no schema and are never called here. */
+/** Tools that the supplier runs itself have no schema and are never called here. */
 function readTool(value: unknown): Tool[] {
   const tool = objectOf(value);
   return isObject(tool['input_schema']) ? [{ name: textOf(tool['name']), schema: tool['input_schema'] }] : [];

@@ -1,6 +1,13 @@
-import { answerTo, promptTokensOf, questionOf, type Answer, type Finish, type ToolCall } from '../answer';
+import {
+  answerTo,
+  promptTokensOf,
+  questionOf,
+  type ModelAnswer,
+  type Finish,
+  type ToolCall,
+} from '../answer';
 import { errorReply, type Complaint } from '../complaint';
-import { answerPath, boundSignature } from '../account';
+import { responsePath, boundSignature } from '../account';
 import { listOf, textOf, type JsonObject } from '../json';
 import { piecesOf } from '../prompt';
 import { readMessages } from './messages-reader';
@@ -8,7 +15,7 @@ import { jsonReply, namedFrame, type Reply, type StreamReply } from '../reply';
 import type { Handler } from '../route';
 import { contextOf, type Settings } from '../settings';
 import { checkCount, checkMessagesBody } from '../strict/strict-messages';
-import type { Sign } from '../strict/strict-blocks';
+import type { ThinkingSigner } from '../strict/strict-blocks';
 import { messagesUsage, type UsageVariant } from '../usage';
 import { claudeThinking, prefixBefore, sealOf, vendorModel } from '../vendors';
 
@@ -21,22 +28,22 @@ const finishes: Readonly<Record<Finish, string>> = {
 };
 const filtered: Complaint = { message: 'Output blocked by content filtering policy' };
 
-/** The signature this supplier puts under its thinking, and wants to see again unchanged. */
+/** Creates the signature of a thinking block, which must come back unchanged. */
 const signer =
-  (body: JsonObject, { account }: Settings): Sign =>
+  (body: JsonObject, { account }: Settings): ThinkingSigner =>
   (thinking, path) =>
     boundSignature(account, thinking, body, path);
 
-/** Thoughts are shown and signed so. */
-type Show = (thinking: string) => { readonly thinking: string; readonly signature: string };
+/** Returns the visible thinking and its signature. */
+type ThinkingPresenter = (thinking: string) => { readonly thinking: string; readonly signature: string };
 
-/** A model of the vendor signs for the account and for all that was said before. */
-function showOf(body: JsonObject, key: string, settings: Settings): Show {
+/** Models of the vendor sign for the account and for the preceding conversation. */
+function thinkingPresenterFor(body: JsonObject, key: string, settings: Settings): ThinkingPresenter {
   const model = vendorModel(textOf(body['model']));
   if (model?.vendor !== 'anthropic')
     return (thinking) => ({
       thinking,
-      signature: boundSignature(settings.account, thinking, body, answerPath(body)),
+      signature: boundSignature(settings.account, thinking, body, responsePath(body)),
     });
   const { shows } = claudeThinking(body, model);
   const prefix = prefixBefore(body, listOf(body['messages']).length);
@@ -46,7 +53,7 @@ function showOf(body: JsonObject, key: string, settings: Settings): Show {
   };
 }
 
-const signs = (body: JsonObject, settings: Settings): Sign =>
+const signs = (body: JsonObject, settings: Settings): ThinkingSigner =>
   vendorModel(textOf(body['model'])) === undefined ? signer(body, settings) : undefined;
 
 export const messages: Handler = ({ body, key, settings, usageVariant }): Reply => {
@@ -61,11 +68,11 @@ export const messages: Handler = ({ body, key, settings, usageVariant }): Reply 
     return errorReply('messages', { message: `prompt is too long: ${prompt} tokens > ${context} maximum` });
   }
   const answer = answerTo(conversation);
-  const show = showOf(body, key, settings);
+  const present = thinkingPresenterFor(body, key, settings);
   const review = reviewOf(body, answer);
   return body['stream'] === true
-    ? streamed(answer, { show, review }, usageVariant)
-    : jsonReply({ ...whole(answer, show, usageVariant), ...review }, { tempo: answer.tempo });
+    ? streamResponse(answer, { show: present, review }, usageVariant)
+    : jsonReply({ ...completeResponse(answer, present, usageVariant), ...review }, { tempo: answer.tempo });
 };
 
 export const countTokensOfMessages: Handler = ({ body, settings }): Reply => {
@@ -74,8 +81,8 @@ export const countTokensOfMessages: Handler = ({ body, settings }): Reply => {
   return jsonReply({ input_tokens: promptTokensOf(readMessages(body)) });
 };
 
-/** The review of tool calls that a request asks for with `safeguards`, as Claude Code 2.1.332 reads it. */
-function reviewOf(body: JsonObject, { calls }: Answer): object {
+/** Review of tool calls that a request enables with `safeguards`, in the form Claude Code 2.1.332 parses. */
+function reviewOf(body: JsonObject, { calls }: ModelAnswer): object {
   if (listOf(body['safeguards']).length === 0) return {};
   const verdict = { type: 'evaluated', outcome: 'not_flagged' };
   const verdicts = Object.fromEntries(calls.map(({ key }) => [`toolu_${key}`, verdict]));
@@ -83,7 +90,11 @@ function reviewOf(body: JsonObject, { calls }: Answer): object {
   return { safeguard_results: [{ type: 'dangerous_tool_use', status }] };
 }
 
-function whole(answer: Answer, show: Show, variant: UsageVariant | undefined): object {
+function completeResponse(
+  answer: ModelAnswer,
+  show: ThinkingPresenter,
+  variant: UsageVariant | undefined,
+): object {
   const thinking = answer.reasoning.join('');
   return {
     id: `msg_${answer.key}`,
@@ -105,12 +116,12 @@ function toolBlock(call: ToolCall, input: object): object {
   return { type: 'tool_use', id: `toolu_${call.key}`, name: call.name, input };
 }
 
-function streamed(
-  answer: Answer,
-  { show, review }: { readonly show: Show; readonly review: object },
+function streamResponse(
+  answer: ModelAnswer,
+  { show, review }: { readonly show: ThinkingPresenter; readonly review: object },
   variant: UsageVariant | undefined,
 ): StreamReply {
-  const started = messagesUsage({ ...answer.usage, output: 1, reasoning: 0 }, variant);
+  const startUsage = messagesUsage({ ...answer.usage, output: 1, reasoning: 0 }, variant);
   const message = {
     id: `msg_${answer.key}`,
     type: 'message',
@@ -119,9 +130,9 @@ function streamed(
     content: [],
     stop_reason: null,
     stop_sequence: null,
-    usage: started,
+    usage: startUsage,
   };
-  const ended = namedFrame({
+  const endFrame = namedFrame({
     type: 'message_delta',
     delta: { stop_reason: finishes[answer.finish], stop_sequence: answer.stopSequence ?? null, ...review },
     usage: messagesUsage(answer.usage, variant),
@@ -130,44 +141,44 @@ function streamed(
     namedFrame({ type: 'message_start', message }),
     namedFrame({ type: 'ping' }),
     ...blocks(answer, show).flatMap((block, index) => blockFrames(block, index)),
-    ended,
-    ...(variant === 'double' ? [ended] : []),
+    endFrame,
+    ...(variant === 'double' ? [endFrame] : []),
     namedFrame({ type: 'message_stop' }),
   ];
   return { kind: 'stream', dialect: 'messages', frames, preamble: 2, closing: 1, tempo: answer.tempo };
 }
 
-interface Block {
-  readonly opened: object;
-  /** Ready-made JSON of each delta. */
+interface StreamedBlock {
+  readonly openingBlock: object;
+  /** JSON of each delta. */
   readonly deltas: readonly string[];
 }
 
-function blocks(answer: Answer, show: Show): Block[] {
+function blocks(answer: ModelAnswer, show: ThinkingPresenter): StreamedBlock[] {
   const thinking = answer.reasoning.join('');
-  const found: Block[] = answer.calls.map((call) => ({
-    opened: toolBlock(call, {}),
-    // An empty piece comes first, and is all there is when the tool takes nothing.
+  const toolBlocks: StreamedBlock[] = answer.calls.map((call) => ({
+    openingBlock: toolBlock(call, {}),
+    // An empty piece comes first, and is the only one if the tool takes no arguments.
     deltas: ['', ...(call.arguments === '{}' ? [] : piecesOf(call.arguments, 8))].map(
       (piece) => `{"type":"input_json_delta","partial_json":${JSON.stringify(piece)}}`,
     ),
   }));
   if (answer.text.length > 0) {
     const deltas = answer.text.map((piece) => `{"type":"text_delta","text":${JSON.stringify(piece)}}`);
-    found.unshift({ opened: { type: 'text', text: '' }, deltas });
+    toolBlocks.unshift({ openingBlock: { type: 'text', text: '' }, deltas });
   }
   if (thinking !== '') {
-    const shown = show(thinking);
-    const deltas = (shown.thinking === '' ? [] : answer.reasoning).map(
+    const visible = show(thinking);
+    const deltas = (visible.thinking === '' ? [] : answer.reasoning).map(
       (piece) => `{"type":"thinking_delta","thinking":${JSON.stringify(piece)}}`,
     );
-    deltas.push(`{"type":"signature_delta","signature":"${shown.signature}"}`);
-    found.unshift({ opened: { type: 'thinking', thinking: '', signature: '' }, deltas });
+    deltas.push(`{"type":"signature_delta","signature":"${visible.signature}"}`);
+    toolBlocks.unshift({ openingBlock: { type: 'thinking', thinking: '', signature: '' }, deltas });
   }
-  return found;
+  return toolBlocks;
 }
 
-function blockFrames({ opened, deltas }: Block, index: number): string[] {
+function blockFrames({ openingBlock: opened, deltas }: StreamedBlock, index: number): string[] {
   const head = `event: content_block_delta\ndata: {"type":"content_block_delta","index":${index},"delta":`;
   return [
     namedFrame({ type: 'content_block_start', index, content_block: opened }),

@@ -1,10 +1,10 @@
 import type { Conversation, Tool, ToolChoice, Turn } from '../answer';
 import { isObject, listOf, numberOf, objectOf, textOf, type JsonObject } from '../json';
-import { reasons } from '../settings';
+import { isReasoningModel } from '../settings';
 import type { PromptWeight } from '../tokens';
-import { reasonsUnasked, vendorModel } from '../vendors';
+import { reasonsByDefault, vendorModel } from '../vendors';
 
-/** Reads a Responses body that the strict check let pass, and the conversation it means. */
+/** Parses a Responses body that passed the strict check, with the conversation it refers to. */
 export function readResponses(body: JsonObject, items: readonly JsonObject[]): Conversation {
   const model = textOf(body['model']);
   const weight: PromptWeight = { characters: textOf(body['instructions']).length, images: 0 };
@@ -24,7 +24,9 @@ export function readResponses(body: JsonObject, items: readonly JsonObject[]): C
     stops: [],
     ...(format['type'] === 'json_schema' ? { format: format['schema'] ?? {} } : {}),
     ...(format['type'] === 'json_object' ? { format: {} } : {}),
-    thinks: reasons(model) || reasonsUnasked(vendorModel(model), objectOf(body['reasoning'])['effort'], body),
+    thinks:
+      isReasoningModel(model) ||
+      reasonsByDefault(vendorModel(model), objectOf(body['reasoning'])['effort'], body),
   };
 }
 
@@ -71,7 +73,7 @@ function readTool(tool: JsonObject): Tool[] {
   if (tool['type'] === 'namespace') {
     const namespace = textOf(tool['name']);
     return listOf(tool['tools']).flatMap((inner) =>
-      readTool(objectOf(inner)).map((found) => ({ ...found, namespace })),
+      readTool(objectOf(inner)).map((innerTool) => ({ ...innerTool, namespace })),
     );
   }
   return tool['type'] === 'function'

@@ -1,4 +1,4 @@
-import { answerTo, questionOf, type Answer, type ToolCall } from '../answer';
+import { answerTo, questionOf, type ModelAnswer, type ToolCall } from '../answer';
 import { checkOpenaiContext } from './chat';
 import { encryptedReasoning, isOfAccount } from '../account';
 import { type Complaint, errorReply } from '../complaint';
@@ -30,22 +30,22 @@ export const responses: Handler = ({ body, key, settings, shelf, usageVariant })
   const answer = answerTo(conversation);
   const overflow = checkOpenaiContext(answer, contextOf(answer.model, settings));
   if (overflow) return errorReply('openai', { ...overflow, param: 'input' });
-  const secret = secretOf(answer, key, account);
-  const response = whole(answer, body, secret, usageVariant);
+  const secret = encryptedReasoningOf(answer, key, account);
+  const response = completeResponse(answer, body, secret, usageVariant);
   if (body['store'] !== false) shelf.store(key, items, response);
   return body['stream'] === true
     ? new ResponseStream(answer, body, secret, usageVariant).reply()
     : jsonReply(response, { tempo: answer.tempo });
 };
 
-/** A client sends this back so that the account can read its reasoning again. */
-function secretOf(answer: Answer, key: string, account: string): string {
+/** Encrypted reasoning that a client sends back so that the account can read it again. */
+function encryptedReasoningOf(answer: ModelAnswer, key: string, account: string): string {
   return vendorModel(answer.model) === undefined
     ? encryptedReasoning(account, answer.key)
     : openaiSecret(key, answer.key);
 }
 
-/** Another account's encrypted reasoning cannot be opened. */
+/** Rejects encrypted reasoning of another account, which cannot be decrypted. */
 function checkEncrypted(body: JsonObject, account: string): Complaint | undefined {
   const items = listOf(body['input']).map(objectOf);
   const isForeign = ({ encrypted_content: encrypted }: JsonObject): boolean =>
@@ -55,21 +55,21 @@ function checkEncrypted(body: JsonObject, account: string): Complaint | undefine
   return { message, code: 'invalid_encrypted_content' };
 }
 
-function isCut(answer: Answer): boolean {
+function isTruncated(answer: ModelAnswer): boolean {
   return answer.finish === 'length' || answer.finish === 'filter';
 }
 
-/** The response object in a given state; unfinished states carry no output and no usage. */
-function envelope(answer: Answer, body: JsonObject, state: 'in_progress' | 'ended'): JsonObject {
+/** Creates the response object in a given state; unfinished states have neither output nor usage. */
+function envelope(answer: ModelAnswer, body: JsonObject, state: 'in_progress' | 'ended'): JsonObject {
   const reason = answer.finish === 'filter' ? 'content_filter' : 'max_output_tokens';
   const ended = state === 'ended';
   return {
     id: `resp_${answer.key}`,
     object: 'response',
     created_at: createdAt,
-    status: ended ? (isCut(answer) ? 'incomplete' : 'completed') : 'in_progress',
+    status: ended ? (isTruncated(answer) ? 'incomplete' : 'completed') : 'in_progress',
     error: null,
-    incomplete_details: ended && isCut(answer) ? { reason } : null,
+    incomplete_details: ended && isTruncated(answer) ? { reason } : null,
     instructions: body['instructions'] ?? null,
     max_output_tokens: body['max_output_tokens'] ?? null,
     model: answer.model,
@@ -89,8 +89,8 @@ function envelope(answer: Answer, body: JsonObject, state: 'in_progress' | 'ende
   };
 }
 
-function whole(
-  answer: Answer,
+function completeResponse(
+  answer: ModelAnswer,
   body: JsonObject,
   secret: string,
   variant: UsageVariant | undefined,
@@ -106,7 +106,7 @@ function whole(
   };
 }
 
-function reasoningItem(answer: Answer, body: JsonObject, secret: string, complete: boolean): JsonObject {
+function reasoningItem(answer: ModelAnswer, body: JsonObject, secret: string, complete: boolean): JsonObject {
   const encrypts = listOf(body['include']).includes('reasoning.encrypted_content');
   return {
     id: `rs_${answer.key}`,
@@ -120,11 +120,11 @@ function textPart(text: string): JsonObject {
   return { type: 'output_text', text, annotations: [], logprobs: [] };
 }
 
-function messageItem(answer: Answer, text: string | undefined): JsonObject {
+function messageItem(answer: ModelAnswer, text: string | undefined): JsonObject {
   return {
     id: `msg_${answer.key}`,
     type: 'message',
-    status: text === undefined ? 'in_progress' : isCut(answer) ? 'incomplete' : 'completed',
+    status: text === undefined ? 'in_progress' : isTruncated(answer) ? 'incomplete' : 'completed',
     role: 'assistant',
     content: text === undefined ? [] : [textPart(text)],
   };
@@ -142,13 +142,13 @@ function callItem(call: ToolCall, text: string | undefined): JsonObject {
   };
 }
 
-/** Writes the events of one answer; `sequence_number` runs through all of them. */
+/** Writes the events of one response; `sequence_number` runs through all of them. */
 class ResponseStream {
   private readonly frames: string[] = [];
   private outputIndex = 0;
 
   constructor(
-    private readonly answer: Answer,
+    private readonly answer: ModelAnswer,
     private readonly body: JsonObject,
     private readonly secret: string,
     private readonly variant: UsageVariant | undefined,
@@ -156,15 +156,18 @@ class ResponseStream {
 
   reply(): StreamReply {
     const { answer, body, secret, variant } = this;
-    const ended = whole(answer, body, secret, variant);
-    const started = envelope(answer, body, 'in_progress');
-    this.push('response.created', { response: started });
-    const progress = variant === 'double' ? { ...started, usage: ended['usage'] } : started;
+    const completedResponse = completeResponse(answer, body, secret, variant);
+    const startedResponse = envelope(answer, body, 'in_progress');
+    this.push('response.created', { response: startedResponse });
+    const progress =
+      variant === 'double' ? { ...startedResponse, usage: completedResponse['usage'] } : startedResponse;
     this.push('response.in_progress', { response: progress });
     if (answer.reasoning.length > 0) this.reason();
     if (answer.text.length > 0) this.speak();
     this.call();
-    this.push(isCut(answer) ? 'response.incomplete' : 'response.completed', { response: ended });
+    this.push(isTruncated(answer) ? 'response.incomplete' : 'response.completed', {
+      response: completedResponse,
+    });
     return {
       kind: 'stream',
       dialect: 'responses',
@@ -181,26 +184,26 @@ class ResponseStream {
 
   private reason(): void {
     const text = this.answer.reasoning.join('');
-    const place = { item_id: `rs_${this.answer.key}`, output_index: this.outputIndex, summary_index: 0 };
+    const position = { item_id: `rs_${this.answer.key}`, output_index: this.outputIndex, summary_index: 0 };
     this.added(reasoningItem(this.answer, this.body, this.secret, false));
     this.push('response.reasoning_summary_part.added', {
-      ...place,
+      ...position,
       part: { type: 'summary_text', text: '' },
     });
-    this.pieces('response.reasoning_summary_text.delta', place, this.answer.reasoning);
-    this.push('response.reasoning_summary_text.done', { ...place, text });
-    this.push('response.reasoning_summary_part.done', { ...place, part: { type: 'summary_text', text } });
+    this.pieces('response.reasoning_summary_text.delta', position, this.answer.reasoning);
+    this.push('response.reasoning_summary_text.done', { ...position, text });
+    this.push('response.reasoning_summary_part.done', { ...position, part: { type: 'summary_text', text } });
     this.done(reasoningItem(this.answer, this.body, this.secret, true), this.outputIndex++);
   }
 
   private speak(): void {
     const text = this.answer.text.join('');
-    const place = { item_id: `msg_${this.answer.key}`, output_index: this.outputIndex, content_index: 0 };
+    const position = { item_id: `msg_${this.answer.key}`, output_index: this.outputIndex, content_index: 0 };
     this.added(messageItem(this.answer, undefined));
-    this.push('response.content_part.added', { ...place, part: textPart('') });
-    this.pieces('response.output_text.delta', { ...place, logprobs: [] }, this.answer.text);
-    this.push('response.output_text.done', { ...place, logprobs: [], text });
-    this.push('response.content_part.done', { ...place, part: textPart(text) });
+    this.push('response.content_part.added', { ...position, part: textPart('') });
+    this.pieces('response.output_text.delta', { ...position, logprobs: [] }, this.answer.text);
+    this.push('response.output_text.done', { ...position, logprobs: [], text });
+    this.push('response.content_part.done', { ...position, part: textPart(text) });
     this.done(messageItem(this.answer, text), this.outputIndex++);
   }
 
@@ -208,7 +211,7 @@ class ResponseStream {
     const { calls, interleave } = this.answer;
     const first = this.outputIndex;
     const parts = calls.map((call) => piecesOf(call.arguments, 8));
-    const place = (index: number): JsonObject => ({
+    const position = (index: number): JsonObject => ({
       item_id: `fc_${calls[index]?.key ?? ''}`,
       output_index: first + index,
     });
@@ -217,23 +220,23 @@ class ResponseStream {
       const longest = Math.max(0, ...parts.map((part) => part.length));
       for (let step = 0; step < longest; step++) {
         parts.forEach((part, index) =>
-          this.pieces('response.function_call_arguments.delta', place(index), part.slice(step, step + 1)),
+          this.pieces('response.function_call_arguments.delta', position(index), part.slice(step, step + 1)),
         );
       }
     }
     for (const [index, call] of calls.entries()) {
       if (!interleave) {
         this.added(callItem(call, undefined), first + index);
-        this.pieces('response.function_call_arguments.delta', place(index), parts[index] ?? []);
+        this.pieces('response.function_call_arguments.delta', position(index), parts[index] ?? []);
       }
       const text = { name: call.name, arguments: call.arguments };
-      this.push('response.function_call_arguments.done', { ...place(index), ...text });
+      this.push('response.function_call_arguments.done', { ...position(index), ...text });
       this.done(callItem(call, call.arguments), first + index);
     }
   }
 
-  private pieces(type: string, place: JsonObject, pieces: readonly string[]): void {
-    for (const delta of pieces) this.push(type, { ...place, delta });
+  private pieces(type: string, position: JsonObject, pieces: readonly string[]): void {
+    for (const delta of pieces) this.push(type, { ...position, delta });
   }
 
   private added(item: JsonObject, index = this.outputIndex): void {

@@ -1,130 +1,130 @@
-import { AccountBooks, missing, newId, type Stored } from './books';
-import { wayOfPaying, type WayOfPaying } from './cards';
-import { refusalCode } from './facts';
-import { MoneyBack } from './money-back';
+import { AccountStore, notFound, newId, type ProcessorObject } from './account-store';
+import { testPaymentMethod, type TestPaymentMethod } from './cards';
+import { requireErrorCode } from './facts';
+import { RefundsAndDisputes } from './refunds-and-disputes';
 import { ApiError, invalid, listOf, objectOf, type Parameters } from './parameters';
 
-type Paid = 'paid' | 'declined' | 'unconfirmed';
+type PaymentOutcome = 'paid' | 'declined' | 'unconfirmed';
 
 const DAY_SECONDS = 86_400;
 const VISA = '4242424242424242';
 
-/** One account at the processor: what our calls made, and what customers, banks and time do to it. */
-export class ProcessorAccount extends AccountBooks {
-  /** Charges of saved cards take days. */
-  takesDays = false;
-  /** Ways of paying that lead a customer away are switched on, as in a new account. */
+/** An account at the payment processor: what our calls create, and what customers, banks and time do to it. */
+export class ProcessorAccount extends AccountStore {
+  /** Charges of saved cards settle only after days. */
+  hasDelayedSettlement = false;
+  /** Payment methods that redirect the customer are enabled, as in a new account. */
   hasRedirects = true;
-  /** Customers abroad are shown prices of their own currency, unless a checkout says otherwise. */
+  /** Customers abroad see prices in their own currency, unless a checkout disables it. */
   hasAdaptivePricing = true;
-  readonly back = new MoneyBack(this);
-  private readonly ways = new WeakMap<Stored, WayOfPaying>();
-  private readonly ordered = new WeakMap<Stored, Record<string, string>>();
+  readonly refundsAndDisputes = new RefundsAndDisputes(this);
+  private readonly testMethods = new WeakMap<ProcessorObject, TestPaymentMethod>();
+  private readonly ordered = new WeakMap<ProcessorObject, Record<string, string>>();
 
   constructor(live = false) {
     super(live);
   }
 
-  createCustomer(given: Parameters): Stored {
-    return this.keep(this.customers, ['customer', 'cus'], {
-      email: given.get('email') ?? null,
-      name: given.get('name') ?? null,
-      metadata: objectOf(given, 'metadata'),
+  createCustomer(parameters: Parameters): ProcessorObject {
+    return this.store(this.customers, ['customer', 'cus'], {
+      email: parameters.get('email') ?? null,
+      name: parameters.get('name') ?? null,
+      metadata: objectOf(parameters, 'metadata'),
     });
   }
 
-  createSession(given: Parameters, origin: string): Stored {
-    const mode = given.get('mode');
-    if (!this.customers.has(given.get('customer') ?? '')) throw missing('customer');
+  createSession(parameters: Parameters, origin: string): ProcessorObject {
+    const mode = parameters.get('mode');
+    if (!this.customers.has(parameters.get('customer') ?? '')) throw notFound('customer');
     const total =
-      Number(given.get('line_items[0][price_data][unit_amount]')) *
-      Number(given.get('line_items[0][quantity]') ?? 1);
-    const isAdaptive = this.hasAdaptivePricing && given.get('adaptive_pricing[enabled]') !== 'false';
-    const session = this.keep(this.sessions, ['checkout.session', this.live ? 'cs_live' : 'cs_test'], {
+      Number(parameters.get('line_items[0][price_data][unit_amount]')) *
+      Number(parameters.get('line_items[0][quantity]') ?? 1);
+    const isAdaptive = this.hasAdaptivePricing && parameters.get('adaptive_pricing[enabled]') !== 'false';
+    const session = this.store(this.sessions, ['checkout.session', this.live ? 'cs_live' : 'cs_test'], {
       mode,
       status: 'open',
       payment_status: mode === 'setup' ? 'no_payment_required' : 'unpaid',
       payment_method_types: ['card', 'link'],
-      customer: given.get('customer'),
-      client_reference_id: given.get('client_reference_id') ?? null,
-      currency: given.get('line_items[0][price_data][currency]') ?? given.get('currency') ?? null,
+      customer: parameters.get('customer'),
+      client_reference_id: parameters.get('client_reference_id') ?? null,
+      currency: parameters.get('line_items[0][price_data][currency]') ?? parameters.get('currency') ?? null,
       amount_subtotal: mode === 'payment' ? total : null,
       amount_total: mode === 'payment' ? total : null,
-      metadata: objectOf(given, 'metadata'),
+      metadata: objectOf(parameters, 'metadata'),
       expires_at: Math.floor(Date.now() / 1_000) + DAY_SECONDS,
-      success_url: given.get('success_url'),
-      cancel_url: given.get('cancel_url') ?? null,
+      success_url: parameters.get('success_url'),
+      cancel_url: parameters.get('cancel_url') ?? null,
       ui_mode: 'hosted_page',
       ...(mode === 'payment' ? { adaptive_pricing: { enabled: isAdaptive } } : {}),
     });
     session['url'] = `${origin}/c/pay/${session.id}`;
-    this.ordered.set(session, objectOf(given, 'payment_intent_data[metadata]'));
+    this.ordered.set(session, objectOf(parameters, 'payment_intent_data[metadata]'));
     return session;
   }
 
-  createEndpoint(given: Parameters): Stored {
-    const endpoint = this.made('webhook_endpoint', 'we', {
-      url: given.get('url'),
-      enabled_events: listOf(given, 'enabled_events'),
-      api_version: given.get('api_version') ?? null,
+  createEndpoint(parameters: Parameters): ProcessorObject {
+    const endpoint = this.createObject('webhook_endpoint', 'we', {
+      url: parameters.get('url'),
+      enabled_events: listOf(parameters, 'enabled_events'),
+      api_version: parameters.get('api_version') ?? null,
       status: 'enabled',
     });
     this.endpoints.push(endpoint);
     return endpoint;
   }
 
-  /** A charge of a saved card while its owner is away. */
-  createIntent(given: Parameters): Stored {
-    const method = this.methods.get(given.get('payment_method') ?? '');
-    if (method === undefined) throw missing('payment_method');
+  /** Charges a saved card off-session. */
+  createIntent(parameters: Parameters): ProcessorObject {
+    const method = this.methods.get(parameters.get('payment_method') ?? '');
+    if (method === undefined) throw notFound('payment_method');
     if (method['customer'] === null)
       throw invalid('This way of paying was taken off its customer.', 'payment_method');
-    if (method['customer'] !== given.get('customer')) throw missing('payment_method');
+    if (method['customer'] !== parameters.get('customer')) throw notFound('payment_method');
     const intent = this.newIntent({
-      amount: Number(given.get('amount')),
-      currency: given.get('currency') ?? '',
+      amount: Number(parameters.get('amount')),
+      currency: parameters.get('currency') ?? '',
       customer: method['customer'],
-      metadata: objectOf(given, 'metadata'),
+      metadata: objectOf(parameters, 'metadata'),
     });
     intent['payment_method'] = method.id;
-    const { behaviour, declineCode } = this.wayOf(method);
-    if (this.takesDays) return Object.assign(intent, { status: 'processing' });
+    const { behaviour, declineCode } = this.testMethodOf(method);
+    if (this.hasDelayedSettlement) return Object.assign(intent, { status: 'processing' });
     if (behaviour === 'succeeds') {
       this.succeed(intent);
       return intent;
     }
-    const asks = behaviour === 'asks-its-owner';
-    const code = refusalCode(asks ? 'authentication_required' : 'card_declined');
-    const told = asks ? 'authentication_required' : declineCode;
-    this.refuse(intent, code, told);
+    const requiresAuthentication = behaviour === 'asks-its-owner';
+    const code = requireErrorCode(requiresAuthentication ? 'authentication_required' : 'card_declined');
+    const errorCode = requiresAuthentication ? 'authentication_required' : declineCode;
+    this.refuse(intent, code, errorCode);
     throw new ApiError(402, {
       type: 'card_error',
       code,
-      decline_code: told,
+      decline_code: errorCode,
       message: 'The bank declines.',
       payment_intent: intent,
     });
   }
 
-  settleIntent(id: string, isKept: boolean): void {
+  settleIntent(id: string, hasSucceeded: boolean): void {
     const intent = this.intents.get(id);
-    if (intent === undefined) throw missing('payment_intent');
-    if (isKept) this.succeed(intent);
+    if (intent === undefined) throw notFound('payment_intent');
+    if (hasSucceeded) this.succeed(intent);
     else this.refuse(intent, 'payment_intent_payment_attempt_failed', null);
   }
 
-  /** The customer pays on the hosted page. `confirmed` answers the question of 3-D Secure. */
-  pay(sessionId: string, number = VISA, confirmed = true): Paid {
+  /** The customer pays on the hosted page; `confirmed` completes 3-D Secure. */
+  pay(sessionId: string, number = VISA, confirmed = true): PaymentOutcome {
     const session = this.openSession(sessionId);
-    const way = wayOfPaying(number);
-    if (way === null) throw new Error(`no test card: ${number}`);
-    if (session['mode'] === 'setup') return this.saveCard(session, number, way);
+    const testMethod = testPaymentMethod(number);
+    if (testMethod === null) throw new Error(`no test card: ${number}`);
+    if (session['mode'] === 'setup') return this.saveCard(session, number, testMethod);
     const intent = this.intentOf(session);
-    if (way.behaviour === 'declines') {
-      this.refuse(intent, 'card_declined', way.declineCode);
+    if (testMethod.behaviour === 'declines') {
+      this.refuse(intent, 'card_declined', testMethod.declineCode);
       return 'declined';
     }
-    if (way.behaviour === 'asks-its-owner' && !confirmed) {
+    if (testMethod.behaviour === 'asks-its-owner' && !confirmed) {
       this.refuse(intent, 'payment_intent_authentication_failure', null);
       return 'unconfirmed';
     }
@@ -133,14 +133,14 @@ export class ProcessorAccount extends AccountBooks {
     Object.assign(
       session,
       { status: 'complete', payment_status: 'paid', url: null },
-      this.presented(session),
+      this.presentmentFields(session),
     );
     this.emit('checkout.session.completed', session);
     return 'paid';
   }
 
-  /** A way of paying that takes days: complete, and not paid yet. */
-  promise(sessionId: string): void {
+  /** Pays with a delayed payment method: the checkout is complete but not paid yet. */
+  payDelayed(sessionId: string): void {
     const session = this.openSession(sessionId);
     const intent = this.intentOf(session);
     Object.assign(intent, { status: 'processing' });
@@ -148,15 +148,15 @@ export class ProcessorAccount extends AccountBooks {
     this.emit('checkout.session.completed', session);
   }
 
-  settleDelayedPayment(sessionId: string, isKept: boolean): void {
+  settleDelayedPayment(sessionId: string, hasSucceeded: boolean): void {
     const session = this.sessions.get(sessionId);
     const intent = this.intents.get(String(session?.['payment_intent']));
-    if (session === undefined || intent === undefined) throw missing('session');
-    if (isKept) {
+    if (session === undefined || intent === undefined) throw notFound('session');
+    if (hasSucceeded) {
       this.succeed(intent);
       session['payment_status'] = 'paid';
     } else this.refuse(intent, 'payment_intent_payment_attempt_failed', null);
-    this.emit(`checkout.session.async_payment_${isKept ? 'succeeded' : 'failed'}`, session);
+    this.emit(`checkout.session.async_payment_${hasSucceeded ? 'succeeded' : 'failed'}`, session);
   }
 
   expire(sessionId: string): void {
@@ -165,24 +165,24 @@ export class ProcessorAccount extends AccountBooks {
     this.emit('checkout.session.expired', session);
   }
 
-  addCard(customer: string, number: string): Stored {
-    const way = wayOfPaying(number);
-    if (way === null) throw new Error(`no test card: ${number}`);
-    const method = this.keep(this.methods, ['payment_method', 'pm'], { customer, ...way.shown });
-    this.ways.set(method, way);
+  addCard(customer: string, number: string): ProcessorObject {
+    const testMethod = testPaymentMethod(number);
+    if (testMethod === null) throw new Error(`no test card: ${number}`);
+    const method = this.store(this.methods, ['payment_method', 'pm'], { customer, ...testMethod.details });
+    this.testMethods.set(method, testMethod);
     return method;
   }
 
-  detach(id: string): Stored {
+  detach(id: string): ProcessorObject {
     const method = this.methods.get(id);
-    if (method === undefined) throw missing('payment_method');
+    if (method === undefined) throw notFound('payment_method');
     if (method['customer'] === null) throw invalid('This way of paying is on no customer.');
     method['customer'] = null;
     return method;
   }
 
-  /** A checkout with a customer abroad, where prices follow their currency. */
-  private presented(session: Stored): object {
+  /** Presentment fields of a checkout with a customer abroad whose currency differs. */
+  private presentmentFields(session: ProcessorObject): object {
     const adaptive = session['adaptive_pricing'] as { enabled: boolean } | null;
     if (adaptive?.enabled !== true) return {};
     return {
@@ -190,8 +190,8 @@ export class ProcessorAccount extends AccountBooks {
     };
   }
 
-  /** One for all attempts of a session. */
-  private intentOf(session: Stored): Stored {
+  /** All attempts of a session share one payment intent. */
+  private intentOf(session: ProcessorObject): ProcessorObject {
     const intent =
       this.intents.get(String(session['payment_intent'])) ??
       this.newIntent({
@@ -204,10 +204,14 @@ export class ProcessorAccount extends AccountBooks {
     return intent;
   }
 
-  private saveCard(session: Stored, number: string, { behaviour }: WayOfPaying): Paid {
+  private saveCard(
+    session: ProcessorObject,
+    number: string,
+    { behaviour }: TestPaymentMethod,
+  ): PaymentOutcome {
     if (behaviour === 'declines') return 'declined';
     const card = this.addCard(String(session['customer']), number);
-    const intent = this.made('setup_intent', 'seti', {
+    const intent = this.createObject('setup_intent', 'seti', {
       customer: session['customer'],
       payment_method: card.id,
       payment_method_types: [card['type']],
@@ -220,8 +224,8 @@ export class ProcessorAccount extends AccountBooks {
     return 'paid';
   }
 
-  private newIntent(fields: object): Stored {
-    return this.keep(this.intents, ['payment_intent', 'pi'], {
+  private newIntent(fields: object): ProcessorObject {
+    return this.store(this.intents, ['payment_intent', 'pi'], {
       ...fields,
       capture_method: 'automatic_async',
       payment_method_types: ['card', 'link'],
@@ -229,8 +233,8 @@ export class ProcessorAccount extends AccountBooks {
     });
   }
 
-  private succeed(intent: Stored): void {
-    const charge = this.keep(this.charges, ['charge', 'ch'], {
+  private succeed(intent: ProcessorObject): void {
+    const charge = this.store(this.charges, ['charge', 'ch'], {
       amount: intent['amount'],
       amount_captured: intent['amount'],
       captured: true,
@@ -252,25 +256,25 @@ export class ProcessorAccount extends AccountBooks {
     this.emit('payment_intent.succeeded', intent);
   }
 
-  private refuse(intent: Stored, code: string, declineCode: string | null): void {
+  private refuse(intent: ProcessorObject, code: string, declineCode: string | null): void {
     intent['status'] = 'requires_payment_method';
     intent['last_payment_error'] = {
       type: 'card_error',
-      code: refusalCode(code),
+      code: requireErrorCode(code),
       ...(declineCode === null ? {} : { decline_code: declineCode }),
     };
     this.emit('payment_intent.payment_failed', intent);
   }
 
-  private wayOf(method: Stored): WayOfPaying {
-    const way = this.ways.get(method);
-    if (way === undefined) throw new Error(`no way of paying was kept for ${method.id}`);
-    return way;
+  private testMethodOf(method: ProcessorObject): TestPaymentMethod {
+    const testMethod = this.testMethods.get(method);
+    if (testMethod === undefined) throw new Error(`no way of paying was kept for ${method.id}`);
+    return testMethod;
   }
 
-  private openSession(id: string): Stored {
+  private openSession(id: string): ProcessorObject {
     const session = this.sessions.get(id);
-    if (session?.['status'] !== 'open') throw missing('session');
+    if (session?.['status'] !== 'open') throw notFound('session');
     return session;
   }
 }

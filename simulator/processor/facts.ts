@@ -1,25 +1,25 @@
 import { stripeFacts } from './stripe-facts';
 
-/** A field of a call or an object may be this. */
-export interface Field {
+/** Type of a field of a call or an object. */
+export interface FieldDescription {
   readonly kind: string;
-  /** Of an enumeration. */
+  /** Values of an enumeration. */
   readonly values: readonly string[];
   readonly isRequired: boolean;
   readonly isNullable: boolean;
 }
 
-/** Fields by their paths; `[]` stands for any index: `line_items[][quantity]`. */
-export type Description = ReadonlyMap<string, Field>;
+/** Fields by path; `[]` stands for any index: `line_items[][quantity]`. */
+export type Description = ReadonlyMap<string, FieldDescription>;
 
-const words = (text: string): string[] => text.split(/\s+/).filter((word) => word !== '');
+const splitWords = (text: string): string[] => text.split(/\s+/).filter((word) => word !== '');
 
-function described(text: string): Description {
+function parseDescription(text: string): Description {
   return new Map(
-    words(text).map((word): [string, Field] => {
-      const [path = '', told = ''] = word.split(/:(.*)/);
-      const isNullable = told.endsWith('|null');
-      const kind = isNullable ? told.slice(0, -'|null'.length) : told;
+    splitWords(text).map((word): [string, FieldDescription] => {
+      const [path = '', typeText = ''] = word.split(/:(.*)/);
+      const isNullable = typeText.endsWith('|null');
+      const kind = isNullable ? typeText.slice(0, -'|null'.length) : typeText;
       const isEnumeration = kind.startsWith('=');
       return [
         path.replace('!', ''),
@@ -34,23 +34,23 @@ function described(text: string): Description {
   );
 }
 
-const allOf = (record: Readonly<Record<string, string>>): ReadonlyMap<string, Description> =>
-  new Map(Object.entries(record).map(([name, text]) => [name, described(text)]));
+const parseDescriptions = (record: Readonly<Record<string, string>>): ReadonlyMap<string, Description> =>
+  new Map(Object.entries(record).map(([name, text]) => [name, parseDescription(text)]));
 
-/** Stripe's interface as far as we use it. */
-export const describedCalls = allOf(stripeFacts.calls);
-export const describedObjects = allOf(stripeFacts.objects);
+/** The subset of Stripe's API that the service uses. */
+export const describedCalls = parseDescriptions(stripeFacts.calls);
+export const describedObjects = parseDescriptions(stripeFacts.objects);
 export const apiVersion = stripeFacts.source.version;
 
-/** The kind of object that each event shows. */
+/** Object type of each event. */
 export const describedEvents: ReadonlyMap<string, string> = new Map(
-  words(stripeFacts.events).map((word) => word.split(':') as [string, string]),
+  splitWords(stripeFacts.events).map((word) => word.split(':') as [string, string]),
 );
 
-const refusals = new Set(words(stripeFacts.refusals));
+const errorCodes = new Set(splitWords(stripeFacts.refusals));
 
-/** A code with which Stripe refuses. */
-export function refusalCode(code: string): string {
-  if (refusals.has(code)) return code;
+/** Returns the code if Stripe documents it; throws otherwise. */
+export function requireErrorCode(code: string): string {
+  if (errorCodes.has(code)) return code;
   throw new Error(`Stripe refuses nothing with ${code}`);
 }

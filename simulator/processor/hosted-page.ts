@@ -1,14 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import type { ProcessorAccount } from './account';
-import type { Stored } from './books';
-import { waysToPay } from './cards';
+import type { ProcessorObject } from './account-store';
+import { testPaymentMethodNames } from './cards';
 
-const told: Readonly<Record<string, string>> = {
+const outcomeTexts: Readonly<Record<string, string>> = {
   declined: 'The bank declines this card. Choose another one.',
   unconfirmed: 'The payment was not confirmed. Try again.',
 };
 
-const words: Readonly<Record<string, string>> = {
+const labels: Readonly<Record<string, string>> = {
   '4000000000000002': 'is declined',
   '4000000000009995': 'is declined: too little money',
   '4000000000000341': 'is saved, and declined later',
@@ -17,7 +17,7 @@ const words: Readonly<Record<string, string>> = {
   link: 'a wallet',
 };
 
-/** The page on which a customer pays: cards are named by their test numbers. */
+/** Payment page of the processor; cards are selected by test number. */
 export function hostedPage(
   account: ProcessorAccount,
   url: URL,
@@ -32,9 +32,9 @@ export function hostedPage(
   }
   const form = new URLSearchParams(body);
   const card = form.get('card') ?? '';
-  const isKnown = waysToPay.includes(card);
+  const isKnownCard = testPaymentMethodNames.includes(card);
   const outcome =
-    method === 'POST' && isKnown ? account.pay(session.id, card, form.get('confirm') !== 'no') : null;
+    method === 'POST' && isKnownCard ? account.pay(session.id, card, form.get('confirm') !== 'no') : null;
   if (outcome === 'paid') {
     response.writeHead(303, { location: String(session['success_url']) }).end();
     return;
@@ -43,11 +43,11 @@ export function hostedPage(
   response.end(page(session, outcome));
 }
 
-function page(session: Stored, outcome: string | null): string {
+function page(session: ProcessorObject, outcome: string | null): string {
   const amount = session['amount_total'];
   const heading = amount === null ? 'Save a card' : `Pay ${(Number(amount) / 100).toFixed(2)} US dollars`;
-  const choices = waysToPay.map(
-    (way) => `<option value="${way}">${way} ${words[way] ?? 'is accepted'}</option>`,
+  const choices = testPaymentMethodNames.map(
+    (way) => `<option value="${way}">${way} ${labels[way] ?? 'is accepted'}</option>`,
   );
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Simulated payment</title>
 <meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">
@@ -56,7 +56,7 @@ select,button{font:inherit;padding:.5rem;margin:.5rem 0;max-width:100%}
 .mark{background:#fff3cd;border:1px solid #c98;padding:.75rem 1rem}</style>
 <main><p class="mark"><b>Simulated payment.</b> This is a sandbox: no money moves, and no card is real.</p>
 <h1>${heading}</h1>
-${outcome === null ? '' : `<p role="alert">${told[outcome] ?? outcome}</p>`}
+${outcome === null ? '' : `<p role="alert">${outcomeTexts[outcome] ?? outcome}</p>`}
 <form method="post"><label>Test card<br><select name="card">${choices.join('')}</select></label><br>
 <label>Where the bank asks<br><select name="confirm"><option value="yes">confirm</option>
 <option value="no">do not confirm</option></select></label><br>

@@ -1,112 +1,121 @@
 import type { ProcessorAccount } from './account';
-import { now, type Stored } from './books';
+import { now, type ProcessorObject } from './account-store';
 import { ApiError, listOf, numberOf, objectOf, type Parameters } from './parameters';
 
-/** Events are listed for so long. */
+/** Number of days for which events are listed. */
 const EVENT_DAYS = 30;
 
-export interface Call {
-  /** As `POST /v1/customers`, with `:id` for an id. */
+export interface ProcessorCall {
+  /** For example `POST /v1/customers`, with `:id` in place of an id. */
   readonly name: string;
   readonly id: string;
-  readonly given: Parameters;
+  readonly parameters: Parameters;
 }
 
-/** The calls of the interface answer so. */
-export function answerTo(account: ProcessorAccount, { name, id, given }: Call, origin: string): object {
+/** Handles a call and returns the response body. */
+export function answerTo(
+  account: ProcessorAccount,
+  { name, id, parameters }: ProcessorCall,
+  origin: string,
+): object {
   switch (name) {
     case 'POST /v1/customers':
-      return account.createCustomer(given);
+      return account.createCustomer(parameters);
     case 'POST /v1/checkout/sessions':
-      return account.createSession(given, origin);
+      return account.createSession(parameters, origin);
     case 'GET /v1/checkout/sessions/:id':
-      return expanded(account, found(account.sessions, id), given);
+      return expand(account, requireObject(account.sessions, id), parameters);
     case 'GET /v1/payment_methods/:id':
-      return found(account.methods, id);
+      return requireObject(account.methods, id);
     case 'POST /v1/payment_methods/:id/detach':
       return account.detach(id);
     case 'POST /v1/payment_intents':
-      return account.createIntent(given);
+      return account.createIntent(parameters);
     case 'GET /v1/payment_intents/:id':
-      return expanded(account, found(account.intents, id), given);
+      return expand(account, requireObject(account.intents, id), parameters);
     case 'POST /v1/refunds':
-      return account.back.refund(
-        given.get('payment_intent') ?? '',
-        numberOf(given, 'amount'),
-        given.get('reason'),
+      return account.refundsAndDisputes.refund(
+        parameters.get('payment_intent') ?? '',
+        numberOf(parameters, 'amount'),
+        parameters.get('reason'),
       );
     case 'POST /v1/webhook_endpoints':
-      return account.createEndpoint(given);
+      return account.createEndpoint(parameters);
     default:
-      return listed(account, name, given);
+      return listObjects(account, name, parameters);
   }
 }
 
-function listed(account: ProcessorAccount, name: string, given: Parameters): object {
+function listObjects(account: ProcessorAccount, name: string, parameters: Parameters): object {
   const url = name.slice('GET '.length);
   switch (url) {
     case '/v1/payment_methods':
       return page(
         [...account.methods.values()].filter(
-          ({ customer, type }) => customer === given.get('customer') && matches(given, 'type', type),
+          ({ customer, type }) =>
+            customer === parameters.get('customer') && matches(parameters, 'type', type),
         ),
-        given,
+        parameters,
         url,
       );
     case '/v1/payment_intents':
       return page(
-        within([...account.intents.values()], given).map((intent) => expanded(account, intent, given)),
-        given,
+        createdBetween([...account.intents.values()], parameters).map((intent) =>
+          expand(account, intent, parameters),
+        ),
+        parameters,
         url,
       );
     case '/v1/refunds':
-      return page(ofIntent([...account.refunds.values()], given), given, url);
+      return page(ofIntent([...account.refunds.values()], parameters), parameters, url);
     case '/v1/disputes':
-      return page(ofIntent([...account.disputes.values()], given), given, url);
+      return page(ofIntent([...account.disputes.values()], parameters), parameters, url);
     case '/v1/events':
-      return page(eventsOf(account, given), given, url);
+      return page(eventsOf(account, parameters), parameters, url);
     default:
-      return page(account.endpoints, given, url);
+      return page(account.endpoints, parameters, url);
   }
 }
 
-const matches = (given: Parameters, name: string, value: unknown): boolean =>
-  !given.has(name) || given.get(name) === value;
+const matches = (parameters: Parameters, name: string, value: unknown): boolean =>
+  !parameters.has(name) || parameters.get(name) === value;
 
-const ofIntent = (all: readonly Stored[], given: Parameters): Stored[] =>
-  within(all, given).filter(({ payment_intent: intent }) => matches(given, 'payment_intent', intent));
-
-const within = (all: readonly Stored[], given: Parameters): Stored[] =>
-  all.filter(
-    ({ created }) =>
-      Number(created) >= (numberOf(given, 'created[gte]') ?? 0) &&
-      Number(created) < (numberOf(given, 'created[lt]') ?? Infinity),
+const ofIntent = (all: readonly ProcessorObject[], parameters: Parameters): ProcessorObject[] =>
+  createdBetween(all, parameters).filter(({ payment_intent: intent }) =>
+    matches(parameters, 'payment_intent', intent),
   );
 
-function eventsOf(account: ProcessorAccount, given: Parameters): Stored[] {
-  const types = listOf(given, 'types');
+const createdBetween = (all: readonly ProcessorObject[], parameters: Parameters): ProcessorObject[] =>
+  all.filter(
+    ({ created }) =>
+      Number(created) >= (numberOf(parameters, 'created[gte]') ?? 0) &&
+      Number(created) < (numberOf(parameters, 'created[lt]') ?? Infinity),
+  );
+
+function eventsOf(account: ProcessorAccount, parameters: Parameters): ProcessorObject[] {
+  const types = listOf(parameters, 'types');
   const oldest = now() - EVENT_DAYS * 86_400;
-  return within(account.told, given).filter(
+  return createdBetween(account.listedEvents, parameters).filter(
     ({ type, created }) => Number(created) >= oldest && (types.length === 0 || types.includes(String(type))),
   );
 }
 
-/** References that are asked for are shown as what they refer to. */
-function expanded(account: ProcessorAccount, object: Stored, given: Parameters): Stored {
-  const stores: Readonly<Record<string, ReadonlyMap<string, Stored>>> = {
+/** Replaces the references named in `expand` by the objects they refer to. */
+function expand(account: ProcessorAccount, object: ProcessorObject, parameters: Parameters): ProcessorObject {
+  const stores: Readonly<Record<string, ReadonlyMap<string, ProcessorObject>>> = {
     payment_intent: account.intents,
     latest_charge: account.charges,
     customer: account.customers,
   };
-  const shown = Object.values(objectOf(given, 'expand')).flatMap((path) => {
+  const expansions = Object.values(objectOf(parameters, 'expand')).flatMap((path) => {
     const name = path.replace(/^data\./, '');
-    const one = stores[name]?.get(String(object[name]));
-    return one === undefined ? [] : [[name, one]];
+    const referenced = stores[name]?.get(String(object[name]));
+    return referenced === undefined ? [] : [[name, referenced]];
   });
-  return { ...object, ...Object.fromEntries(shown) } as Stored;
+  return { ...object, ...Object.fromEntries(expansions) } as ProcessorObject;
 }
 
-function found(among: ReadonlyMap<string, Stored>, id: string): Stored {
+function requireObject(among: ReadonlyMap<string, ProcessorObject>, id: string): ProcessorObject {
   const object = among.get(id);
   if (object === undefined) {
     throw new ApiError(404, {
@@ -119,12 +128,12 @@ function found(among: ReadonlyMap<string, Stored>, id: string): Stored {
   return object;
 }
 
-/** The newest first, from after the one that is named. */
-function page(all: readonly Stored[], given: Parameters, url: string): object {
+/** Lists the newest objects first, starting after the `starting_after` cursor. */
+function page(all: readonly ProcessorObject[], parameters: Parameters, url: string): object {
   const newest = all.toReversed();
-  const after = given.get('starting_after');
+  const after = parameters.get('starting_after');
   const begin = after === undefined ? 0 : newest.findIndex(({ id }) => id === after) + 1;
-  const limit = numberOf(given, 'limit') ?? 10;
+  const limit = numberOf(parameters, 'limit') ?? 10;
   const data = newest.slice(begin, begin + limit);
   return { object: 'list', url, data, has_more: begin + limit < newest.length };
 }

@@ -2,7 +2,7 @@ import { onEndOfLife } from '../lifetime';
 import { deliverAll } from './deliveries';
 import { ProcessorSimulator } from './processor-simulator';
 
-/** The sandbox of payments: takes them, and brings its events to the service that registers for them. */
+/** Payment sandbox: accepts payments and delivers events to the service that registers for them. */
 async function main(): Promise<void> {
   const { SANDBOX_KEY: key = '', SANDBOX_SIGNING_SECRET: secret = '' } = process.env;
   const simulator = await ProcessorSimulator.start({ key });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ProcessorAccount } from './account';
-import type { SentEvent } from './books';
+import type { SentEvent } from './account-store';
 import { apiVersion } from './facts';
 import { hostedPage } from './hosted-page';
 import { answerTo } from './interface';
@@ -19,37 +19,37 @@ export interface ProcessorOptions {
   readonly key?: string;
 }
 
-interface Asked {
+interface ProcessorRequest {
   readonly call: string;
   readonly id: string;
   readonly encoded: string;
   readonly key: string | null;
 }
 
-interface Made {
+interface ProcessorResponse {
   readonly status: number;
   readonly answer: object;
 }
 
-interface Answered {
+interface StoredProcessorResponse {
   readonly call: string;
   readonly encoded: string;
   readonly status: number;
   readonly body: object;
 }
 
-/** Stripe's interface as far as we call it, over HTTP, for the real SDK to talk to. */
+/** The subset of Stripe's API that the service calls, over HTTP, for the real SDK. */
 export class ProcessorSimulator {
   readonly account = new ProcessorAccount();
-  /** Every call that arrived, as `POST /v1/customers`. */
+  /** Every call received, for example `POST /v1/customers`. */
   readonly calls: string[] = [];
-  /** The next calls fail with these statuses. */
+  /** Statuses with which the next calls fail. */
   readonly outages: number[] = [];
-  /** So many of the next calls are carried out, and their answers are lost. */
-  lostAnswers = 0;
-  /** These functions run after a call of their name was answered. */
-  readonly afterwards = new Map<string, () => void>();
-  private readonly answered = new Map<string, Answered>();
+  /** Number of next calls that are carried out but whose responses are lost. */
+  lostResponses = 0;
+  /** Callbacks by call name; run after the call was handled. */
+  readonly afterCall = new Map<string, () => void>();
+  private readonly responsesByKey = new Map<string, StoredProcessorResponse>();
 
   private constructor(
     readonly url: string,
@@ -79,7 +79,7 @@ export class ProcessorSimulator {
     return simulator;
   }
 
-  /** A service is told this to use it. */
+  /** Environment variables that make a service use this simulator. */
   get environment(): Record<string, string> {
     return {
       PROCESSOR_SECRET_KEY: this.key,
@@ -99,8 +99,8 @@ export class ProcessorSimulator {
     }
     const encoded = request.method === 'POST' ? body : url.search.slice(1);
     const { status, answer } = this.outcome(request, url.pathname, encoded);
-    if (this.lostAnswers > 0) {
-      this.lostAnswers -= 1;
+    if (this.lostResponses > 0) {
+      this.lostResponses -= 1;
       response.destroy();
       return;
     }
@@ -111,90 +111,93 @@ export class ProcessorSimulator {
     response.end(JSON.stringify(answer));
   }
 
-  private outcome(request: IncomingMessage, path: string, encoded: string): Made {
+  private outcome(request: IncomingMessage, path: string, encoded: string): ProcessorResponse {
     const method = request.method ?? 'GET';
     const call = `${method} ${path.replace(/\/(cs|pi|pm|cus)_\w+/, '/:id')}`;
     this.calls.push(call);
     const outage = this.outages.shift();
-    if (outage !== undefined) return refusal(outage, { type: 'api_error', message: 'An outage.' });
+    if (outage !== undefined) return errorResponse(outage, { type: 'api_error', message: 'An outage.' });
     if (request.headers.authorization !== `Bearer ${this.key}`) {
-      return refusal(401, { type: 'invalid_request_error', message: 'Invalid API Key provided.' });
+      return errorResponse(401, { type: 'invalid_request_error', message: 'Invalid API Key provided.' });
     }
     if (request.headers['stripe-version'] !== apiVersion) {
-      return refusal(400, { type: 'invalid_request_error', message: `This is version ${apiVersion}.` });
+      return errorResponse(400, { type: 'invalid_request_error', message: `This is version ${apiVersion}.` });
     }
     const id = /\/((?:cs|pi|pm|cus)_\w+)/.exec(path)?.[1] ?? '';
     const key = method === 'POST' ? request.headers['idempotency-key'] : undefined;
-    return this.carriedOut({ call, id, encoded, key: typeof key === 'string' ? key : null });
+    return this.handleCall({ call, id, encoded, key: typeof key === 'string' ? key : null });
   }
 
-  /** A key keeps the answer of its first call from when the call was begun: a refused parameter begins none. */
-  private carriedOut({ call, id, encoded, key }: Asked): Made {
-    if (key !== null && key.length > LONGEST_KEY)
-      return refusal(400, {
+  /** An idempotency key keeps the response to its first valid call; a rejected parameter does not use up the key. */
+  private handleCall({ call, id, encoded, key }: ProcessorRequest): ProcessorResponse {
+    if (key !== null && key.length > MAX_KEY_LENGTH)
+      return errorResponse(400, {
         type: 'invalid_request_error',
-        message: `A key has at most ${LONGEST_KEY} characters.`,
+        message: `A key has at most ${MAX_KEY_LENGTH} characters.`,
       });
-    const before = key === null ? undefined : this.answered.get(key);
-    if (before !== undefined) {
-      if (before.call === call && before.encoded === encoded)
-        return { status: before.status, answer: before.body };
-      return refusal(400, { type: 'idempotency_error', message: 'This key belongs to other parameters.' });
+    const earlierResponse = key === null ? undefined : this.responsesByKey.get(key);
+    if (earlierResponse !== undefined) {
+      if (earlierResponse.call === call && earlierResponse.encoded === encoded)
+        return { status: earlierResponse.status, answer: earlierResponse.body };
+      return errorResponse(400, {
+        type: 'idempotency_error',
+        message: 'This key belongs to other parameters.',
+      });
     }
-    let isBegun = false;
-    const made = refusing(() => {
-      const given = readParameters(call, encoded);
-      requireRules(call, given, this.account);
-      isBegun = true;
-      const answer = answerTo(this.account, { name: call, id, given }, this.url);
-      for (const shown of shownIn(answer)) requireShape(String(shown['object']), shown);
+    let isAccepted = false;
+    const result = toResponse(() => {
+      const parameters = readParameters(call, encoded);
+      requireRules(call, parameters, this.account);
+      isAccepted = true;
+      const answer = answerTo(this.account, { name: call, id, parameters }, this.url);
+      for (const object of objectsIn(answer)) requireShape(String(object['object']), object);
       return answer;
     });
-    this.afterwards.get(call)?.();
-    if (key !== null && isBegun) {
-      this.answered.set(key, { call, encoded, status: made.status, body: made.answer });
+    this.afterCall.get(call)?.();
+    if (key !== null && isAccepted) {
+      this.responsesByKey.set(key, { call, encoded, status: result.status, body: result.answer });
     }
-    return made;
+    return result;
   }
 }
 
-const LONGEST_KEY = 255;
+const MAX_KEY_LENGTH = 255;
 
-/** As it was when it was made: later changes are not part of a repeated answer. */
-function refusing(work: () => object): Made {
+/** Copies the result, so that later changes do not affect a repeated response. */
+function toResponse(work: () => object): ProcessorResponse {
   try {
     return { status: 200, answer: structuredClone(work()) };
   } catch (error) {
-    if (error instanceof ApiError) return refusal(error.status, structuredClone(error.body));
+    if (error instanceof ApiError) return errorResponse(error.status, structuredClone(error.body));
     throw error;
   }
 }
 
-const shownIn = (answer: object): Record<string, unknown>[] =>
+const objectsIn = (answer: object): Record<string, unknown>[] =>
   'data' in answer && Array.isArray(answer.data) && 'has_more' in answer
     ? (answer.data as Record<string, unknown>[])
     : [answer as Record<string, unknown>];
 
-const refusal = (status: number, error: object): Made => ({
+const errorResponse = (status: number, error: object): ProcessorResponse => ({
   status,
   answer: { error },
 });
 
-/** The header that comes with an event. */
-export function signature(
+/** Signature header of an event. */
+export function signatureHeader(
   text: string,
   secret = simulatorSecret,
   atSeconds = Math.floor(Date.now() / 1_000),
 ): string {
-  const signed = createHmac('sha256', secret).update(`${atSeconds}.${text}`).digest('hex');
-  return `t=${atSeconds},v1=${signed}`;
+  const digest = createHmac('sha256', secret).update(`${atSeconds}.${text}`).digest('hex');
+  return `t=${atSeconds},v1=${digest}`;
 }
 
-/** Brings an event to the service, as the processor would. */
+/** Delivers an event to the service, as the processor would. */
 export const deliver = (
   serviceUrl: string,
   { text }: Pick<SentEvent, 'text'>,
-  header = signature(text),
+  header = signatureHeader(text),
 ): Promise<Response> =>
   fetch(`${serviceUrl}/api/billing/processor/webhook`, {
     method: 'POST',

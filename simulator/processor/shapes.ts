@@ -1,6 +1,6 @@
-import { describedObjects, type Field } from './facts';
+import { describedObjects, type FieldDescription } from './facts';
 
-type Fields = Record<string, unknown>;
+type ObjectFields = Record<string, unknown>;
 
 const descriptionOf = (name: string) => {
   const description = describedObjects.get(name);
@@ -8,44 +8,48 @@ const descriptionOf = (name: string) => {
   return description;
 };
 
-/** An object with every field that Stripe always shows: those that are given, and empty ones beside them. */
-export function shaped(name: string, given: Fields): Fields {
-  const made = structuredClone(given);
+/** Completes an object with empty values for the fields that Stripe always returns. */
+export function completeObject(name: string, fields: ObjectFields): ObjectFields {
+  const object = structuredClone(fields);
   for (const [path, field] of descriptionOf(name)) {
     if (!field.isRequired || path.includes('[]')) continue;
     const steps = stepsOf(path);
     const last = steps.pop() ?? '';
-    const owner = steps.reduce<unknown>((at, step) => (at as Fields | null | undefined)?.[step], made);
-    if (typeof owner === 'object' && owner !== null) (owner as Fields)[last] ??= emptyOf(field);
+    const owner = steps.reduce<unknown>(
+      (at, step) => (at as ObjectFields | null | undefined)?.[step],
+      object,
+    );
+    if (typeof owner === 'object' && owner !== null) (owner as ObjectFields)[last] ??= emptyOf(field);
   }
-  return made;
+  return object;
 }
 
-/** Refuses an object that Stripe would not show: with an unknown field, without a known one, or of a wrong kind. */
-export function requireShape(name: string, shown: Fields): void {
+/** Throws if Stripe would not return this object: an unknown field, a missing one, or a wrong type. */
+export function requireShape(name: string, object: ObjectFields): void {
   const description = descriptionOf(name);
-  const problems = [...description].flatMap(([path, field]) => problemOf(path, field, shown));
+  const problems = [...description].flatMap(([path, field]) => findProblems(path, field, object));
   const known = new Set([...description.keys()].map((path) => stepsOf(path)[0]));
-  problems.push(...Object.keys(shown).filter((field) => !known.has(field)));
+  problems.push(...Object.keys(object).filter((field) => !known.has(field)));
   if (problems.length > 0) throw new Error(`Stripe shows no such ${name}: ${problems.join(', ')}`);
 }
 
-function problemOf(path: string, field: Field, shown: Fields): string[] {
+function findProblems(path: string, field: FieldDescription, object: ObjectFields): string[] {
   const steps = stepsOf(path);
   const last = steps.pop() ?? '';
   const owners = steps.reduce<unknown[]>(
-    (found, step) => found.flatMap((at) => (step === '' ? at : (at as Fields | null | undefined)?.[step])),
-    [shown],
+    (current, step) =>
+      current.flatMap((at) => (step === '' ? at : (at as ObjectFields | null | undefined)?.[step])),
+    [object],
   );
   const isWrong = owners.some((owner) => {
     if (typeof owner !== 'object' || owner === null) return false;
-    const value = (owner as Fields)[last];
+    const value = (owner as ObjectFields)[last];
     return value === undefined ? field.isRequired : !fits(value, field);
   });
   return isWrong ? [path] : [];
 }
 
-function fits(value: unknown, { kind, values, isNullable }: Field): boolean {
+function fits(value: unknown, { kind, values, isNullable }: FieldDescription): boolean {
   if (value === null) return isNullable;
   switch (kind) {
     case 'text':
@@ -65,7 +69,7 @@ function fits(value: unknown, { kind, values, isNullable }: Field): boolean {
   }
 }
 
-function emptyOf({ kind, values, isNullable }: Field): unknown {
+function emptyOf({ kind, values, isNullable }: FieldDescription): unknown {
   if (isNullable) return null;
   switch (kind) {
     case 'integer':
@@ -84,5 +88,5 @@ function emptyOf({ kind, values, isNullable }: Field): unknown {
   }
 }
 
-/** `line_items[][quantity]` as its steps; an empty one stands for every element of a list. */
+/** Splits `line_items[][quantity]` into steps; an empty step stands for every element of a list. */
 const stepsOf = (path: string): string[] => path.split('[').map((step) => step.replace(']', ''));

@@ -2,8 +2,8 @@ import type { Complaint } from '../complaint';
 import { entryOf, isObject, listOf, objectOf, textOf, type JsonObject } from '../json';
 import { fieldSet, firstOf, unknownField, type Check } from './strict';
 
-/** The signature of thinking at a path; left out for models of the vendor, which has rules of its own for it. */
-export type Sign = ((thinking: string, path: string) => string) | undefined;
+/** Signature of the thinking at a path; undefined for the vendor's own models, which have separate rules. */
+export type ThinkingSigner = ((thinking: string, path: string) => string) | undefined;
 
 const blockFields: Readonly<Record<string, ReadonlySet<string>>> = {
   text: fieldSet('type text cache_control citations'),
@@ -25,13 +25,13 @@ const rolesOf: Readonly<Record<string, readonly string[]>> = {
 };
 const imageTypes = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
 const identifier = /^[a-zA-Z0-9_-]+$/;
-const mostCacheControls = 4;
+const MAX_CACHE_CONTROLS = 4;
 
 function complain(message: string): Complaint {
   return { message };
 }
 
-export function checkBlock(block: JsonObject, path: string, role: string, sign: Sign): Check {
+export function checkBlock(block: JsonObject, path: string, role: string, sign: ThinkingSigner): Check {
   const type = textOf(block['type']);
   const allowed = entryOf(blockFields, type);
   if (allowed === undefined) {
@@ -91,7 +91,7 @@ function checkToolUse(block: JsonObject, path: string): Check {
     : complain(`${path}.tool_use.input: Input should be a valid dictionary`);
 }
 
-function checkToolResult(block: JsonObject, path: string, sign: Sign): Check {
+function checkToolResult(block: JsonObject, path: string, sign: ThinkingSigner): Check {
   const content = block['content'];
   if (content === undefined || typeof content === 'string') return undefined;
   if (!Array.isArray(content)) return complain(`${path}.tool_result.content: Input should be a valid list`);
@@ -106,14 +106,14 @@ function checkToolResult(block: JsonObject, path: string, sign: Sign): Check {
   });
 }
 
-function checkSignature(block: JsonObject, path: string, sign: Sign): Check {
+function checkSignature(block: JsonObject, path: string, sign: ThinkingSigner): Check {
   if (typeof block['signature'] !== 'string') return complain(`${path}.thinking.signature: Field required`);
   return sign === undefined || block['signature'] === sign(textOf(block['thinking']), path)
     ? undefined
     : complain(`${path}: Invalid \`signature\` in \`thinking\` block`);
 }
 
-/** At most four cache marks in the whole request, each of a known kind. */
+/** Allows at most four cache marks per request, each of a known type. */
 export function checkCacheControls(body: JsonObject): Check {
   const marks = [...listOf(body['tools']), ...listOf(body['system'])]
     .concat(listOf(body['messages']).flatMap((message) => listOf(objectOf(message)['content'])))
@@ -121,9 +121,9 @@ export function checkCacheControls(body: JsonObject): Check {
     .map((block) => objectOf(block)['cache_control'])
     .filter((mark) => mark !== undefined && mark !== null)
     .map(objectOf);
-  if (marks.length > mostCacheControls) {
+  if (marks.length > MAX_CACHE_CONTROLS) {
     return complain(
-      `A maximum of ${mostCacheControls} blocks with cache_control may be provided. Found ${marks.length}.`,
+      `A maximum of ${MAX_CACHE_CONTROLS} blocks with cache_control may be provided. Found ${marks.length}.`,
     );
   }
   return firstOf(marks, (mark) => {

@@ -1,6 +1,6 @@
 import type { Complaint } from '../complaint';
 import { entryOf, isObject, listOf, objectOf, textOf, type JsonObject } from '../json';
-import { modelExists, reasons, type Settings } from '../settings';
+import { modelExists, isReasoningModel, type Settings } from '../settings';
 import {
   fieldSet,
   firstOf,
@@ -21,16 +21,16 @@ const fields = fieldSet(
     'prompt_cache_retention reasoning_effort response_format safety_identifier seed service_tier stop store ' +
     'stream stream_options temperature tool_choice tools top_logprobs top_p user verbosity web_search_options',
 );
-/** An answer may be sent back as it came (`annotations`) and as the supplier's own client completed it (`parsed`). */
-const answerFields = 'role content name refusal annotations parsed audio tool_calls function_call';
+/** Fields of a response that a client may send back, including `annotations` and the SDK's `parsed`. */
+const assistantFields = 'role content name refusal annotations parsed audio tool_calls function_call';
 const messageFields: Readonly<Record<string, ReadonlySet<string>>> = {
   system: fieldSet('role content name'),
   developer: fieldSet('role content name'),
   user: fieldSet('role content name'),
-  assistant: fieldSet(answerFields),
+  assistant: fieldSet(assistantFields),
   tool: fieldSet('role content tool_call_id'),
 };
-const reasoningAssistant = fieldSet(`${answerFields} reasoning_content`);
+const reasoningAssistant = fieldSet(`${assistantFields} reasoning_content`);
 const partFields: Readonly<Record<string, ReadonlySet<string>>> = {
   text: fieldSet('type text'),
   image_url: fieldSet('type image_url'),
@@ -70,7 +70,7 @@ export function checkChat(body: JsonObject): Check {
   );
 }
 
-/** Suppliers of this style share these checks; their own fields are theirs to check. */
+/** Checks shared by suppliers of this style; each supplier checks its own fields. */
 export function checkForeignChat(body: JsonObject): Check {
   const messages = body['messages'];
   if (!Array.isArray(messages) || messages.length === 0) return missingParameter('messages');
@@ -139,11 +139,11 @@ function checkTools(body: JsonObject): Check {
   if (tools.length === 0)
     return invalidValue('tools', "Invalid 'tools': empty array. Expected at least 1 tool.");
   const names = tools.map((tool) => objectOf(objectOf(tool)['function'])['name']);
-  const named = textOf(objectOf(objectOf(body['tool_choice'])['function'])['name']);
+  const namedTool = textOf(objectOf(objectOf(body['tool_choice'])['function'])['name']);
   return (
     firstOf(tools.map(objectOf), checkTool) ??
-    (named !== '' && !names.includes(named)
-      ? invalidValue('tool_choice', `Tool choice 'function.${named}' not found in 'tools' parameter.`)
+    (namedTool !== '' && !names.includes(namedTool)
+      ? invalidValue('tool_choice', `Tool choice 'function.${namedTool}' not found in 'tools' parameter.`)
       : undefined)
   );
 }
@@ -177,7 +177,7 @@ function checkMessages(body: JsonObject): Check {
   if (messages === undefined) return missingParameter('messages');
   if (!Array.isArray(messages)) return invalidType('messages', 'a list');
   if (messages.length === 0) return invalidValue('messages', "Invalid 'messages': empty array.");
-  const showsReasoning = reasons(textOf(body['model']));
+  const showsReasoning = isReasoningModel(textOf(body['model']));
   return (
     firstOf(messages.map(objectOf), (message, index) => checkMessage(message, index, showsReasoning)) ??
     checkToolOrder(messages.map(objectOf))
@@ -242,19 +242,20 @@ function checkCalls(calls: unknown, path: string): Check {
     return invalidValue(`${path}.tool_calls`, `Invalid '${path}.tool_calls': empty array.`);
   return firstOf(calls.map(objectOf), (call, index) => {
     const at = `${path}.tool_calls[${index}]`;
-    const called = objectOf(call['function']);
+    const calledFunction = objectOf(call['function']);
     if (typeof call['id'] !== 'string') return missingParameter(`${at}.id`);
     if (call['type'] !== 'function') return missingParameter(`${at}.type`);
-    if (typeof called['name'] !== 'string') return missingParameter(`${at}.function.name`);
-    if (typeof called['arguments'] !== 'string') return invalidType(`${at}.function.arguments`, 'a string');
+    if (typeof calledFunction['name'] !== 'string') return missingParameter(`${at}.function.name`);
+    if (typeof calledFunction['arguments'] !== 'string')
+      return invalidType(`${at}.function.arguments`, 'a string');
     return (
       unknownParameter(call, fieldSet('id type function'), at) ??
-      unknownParameter(called, fieldSet('name arguments parsed_arguments'), `${at}.function`)
+      unknownParameter(calledFunction, fieldSet('name arguments parsed_arguments'), `${at}.function`)
     );
   });
 }
 
-/** Every call is answered by a tool message before anything else is said. */
+/** Every call must be answered by a tool message before any other message. */
 function checkToolOrder(messages: readonly JsonObject[]): Check {
   let open = new Set<string>();
   for (const [index, message] of messages.entries()) {

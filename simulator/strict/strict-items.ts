@@ -1,28 +1,29 @@
 import { entryOf, listOf, objectOf, textOf, type JsonObject } from '../json';
-import type { Stored } from '../dialects/response-shelf';
+import type { KeyResponses } from '../dialects/response-store';
 import { firstOf, invalidValue, missingParameter, type Check } from './strict';
 
-/** The ids of each kind begin so. */
+/** Prefix of ids per item type. */
 const prefixes: Readonly<Record<string, string>> = { message: 'msg', function_call: 'fc', reasoning: 'rs' };
 
-/** A reference may leave out its type, if it has nothing but an id. */
+/** A reference with nothing but an id may omit its type. */
 const isReference = (item: JsonObject): boolean =>
   item['type'] === 'item_reference' ||
   ((item['type'] === undefined || item['type'] === null) && item['role'] === undefined);
 
-/** The conversation that a body means: what it continues, and its own items with references in their place. */
-export function conversationOf(body: JsonObject, stored: Stored): readonly JsonObject[] {
+/** Returns the conversation a body refers to: the continued response, and the body's items with references resolved. */
+export function conversationOf(body: JsonObject, stored: KeyResponses): readonly JsonObject[] {
   const { input } = body;
-  const own = typeof input === 'string' ? [{ role: 'user', content: input }] : listOf(input).map(objectOf);
+  const ownItems =
+    typeof input === 'string' ? [{ role: 'user', content: input }] : listOf(input).map(objectOf);
   const earlier = stored.conversation(textOf(body['previous_response_id'])) ?? [];
   return [
     ...earlier,
-    ...own.map((item) => (isReference(item) ? (stored.item(textOf(item['id']))?.item ?? item) : item)),
+    ...ownItems.map((item) => (isReference(item) ? (stored.item(textOf(item['id']))?.item ?? item) : item)),
   ];
 }
 
-/** References of a body must be stored, and items that belong together must be there together. */
-export function checkItems(body: JsonObject, stored: Stored): Check {
+/** Requires that references are stored and that related items are sent together. */
+export function checkItems(body: JsonObject, stored: KeyResponses): Check {
   const previous = body['previous_response_id'];
   if (typeof previous === 'string' && stored.conversation(previous) === undefined) {
     return {
@@ -31,17 +32,17 @@ export function checkItems(body: JsonObject, stored: Stored): Check {
       param: 'previous_response_id',
     };
   }
-  const own = listOf(body['input']).map(objectOf);
-  const whole = conversationOf(body, stored);
+  const ownItems = listOf(body['input']).map(objectOf);
+  const conversation = conversationOf(body, stored);
   return (
-    firstOf(own, (item, index) => checkId(item, index, body, stored)) ??
-    firstOf(own, (item, index) => checkReasoning(item, index, own, stored)) ??
-    firstOf(own, (item) => checkCompany(item, whole, stored)) ??
-    checkPairs(whole)
+    firstOf(ownItems, (item, index) => checkId(item, index, body, stored)) ??
+    firstOf(ownItems, (item, index) => checkReasoning(item, index, ownItems, stored)) ??
+    firstOf(ownItems, (item) => checkRequiredReasoning(item, conversation, stored)) ??
+    checkPairs(conversation)
   );
 }
 
-function checkId(item: JsonObject, index: number, body: JsonObject, stored: Stored): Check {
+function checkId(item: JsonObject, index: number, body: JsonObject, stored: KeyResponses): Check {
   const { id, type } = item;
   const path = `input[${index}].id`;
   if (isReference(item)) {
@@ -50,8 +51,8 @@ function checkId(item: JsonObject, index: number, body: JsonObject, stored: Stor
   }
   const kind = textOf(type ?? 'message');
   if (id === undefined || id === null) {
-    const needsIt = kind === 'reasoning' && typeof item['encrypted_content'] !== 'string';
-    return needsIt ? missingParameter(path) : undefined;
+    const mustBeStored = kind === 'reasoning' && typeof item['encrypted_content'] !== 'string';
+    return mustBeStored ? missingParameter(path) : undefined;
   }
   const prefix = entryOf(prefixes, kind);
   if (prefix !== undefined && !textOf(id).startsWith(prefix)) {
@@ -73,45 +74,54 @@ function notFound(id: string, { store }: JsonObject): Check {
   };
 }
 
-/** Reasoning stands before what it led to. */
-function checkReasoning(item: JsonObject, index: number, own: readonly JsonObject[], stored: Stored): Check {
+/** Requires that reasoning precedes the item it led to. */
+function checkReasoning(
+  item: JsonObject,
+  index: number,
+  ownItems: readonly JsonObject[],
+  stored: KeyResponses,
+): Check {
   if (kindOf(item, stored) !== 'reasoning') return undefined;
-  const next = own[index + 1];
-  if (next !== undefined && isWritten(next, stored)) return undefined;
+  const next = ownItems[index + 1];
+  if (next !== undefined && isWrittenByModel(next, stored)) return undefined;
   return {
     message: `Item '${textOf(item['id'])}' of type 'reasoning' was provided without its required following item.`,
     param: 'input',
   };
 }
 
-/** The items after a stored reasoning item are not taken without it. */
-function checkCompany(item: JsonObject, whole: readonly JsonObject[], stored: Stored): Check {
+/** Rejects items whose stored reasoning item is missing from the conversation. */
+function checkRequiredReasoning(
+  item: JsonObject,
+  conversation: readonly JsonObject[],
+  stored: KeyResponses,
+): Check {
   const id = textOf(item['id']);
-  const found = stored.item(id);
-  const { reasoning } = found ?? {};
-  if (found === undefined || reasoning === undefined) return undefined;
-  if (whole.some((other) => other['id'] === reasoning)) return undefined;
-  const type = textOf(found.item['type']);
+  const storedItem = stored.item(id);
+  const { reasoning } = storedItem ?? {};
+  if (storedItem === undefined || reasoning === undefined) return undefined;
+  if (conversation.some((other) => other['id'] === reasoning)) return undefined;
+  const type = textOf(storedItem.item['type']);
   return {
     message: `Item '${id}' of type '${type}' was provided without its required 'reasoning' item: '${reasoning}'.`,
     param: 'input',
   };
 }
 
-const resolved = (item: JsonObject, stored: Stored): JsonObject =>
+const resolveItem = (item: JsonObject, stored: KeyResponses): JsonObject =>
   isReference(item) ? (stored.item(textOf(item['id']))?.item ?? item) : item;
 
-const kindOf = (item: JsonObject, stored: Stored): string =>
-  textOf(resolved(item, stored)['type'] ?? 'message');
+const kindOf = (item: JsonObject, stored: KeyResponses): string =>
+  textOf(resolveItem(item, stored)['type'] ?? 'message');
 
-/** By the model: words of its own, calls, more reasoning. */
-function isWritten(item: JsonObject, stored: Stored): boolean {
+/** Whether the model wrote the item: text, a call or further reasoning. */
+function isWrittenByModel(item: JsonObject, stored: KeyResponses): boolean {
   const kind = kindOf(item, stored);
-  if (kind === 'message') return resolved(item, stored)['role'] === 'assistant';
+  if (kind === 'message') return resolveItem(item, stored)['role'] === 'assistant';
   return !kind.endsWith('_output');
 }
 
-/** Calls and their outputs come in pairs. */
+/** Requires an output for every call and a call for every output. */
 function checkPairs(items: readonly JsonObject[]): Check {
   const idsOf = (type: string): string[] =>
     items.filter((item) => item['type'] === type).map((item) => textOf(item['call_id']));

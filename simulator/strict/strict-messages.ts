@@ -1,7 +1,7 @@
 import type { Complaint } from '../complaint';
 import { isObject, listOf, objectOf, textOf, type JsonObject } from '../json';
 import { modelExists, type Settings } from '../settings';
-import { checkBlock, checkCacheControls, type Sign } from './strict-blocks';
+import { checkBlock, checkCacheControls, type ThinkingSigner } from './strict-blocks';
 import { fieldSet, firstOf, unknownField, type Check } from './strict';
 
 const fields = fieldSet(
@@ -14,13 +14,13 @@ const toolFields = fieldSet(
     'allowed_callers',
 );
 const toolName = /^[a-zA-Z0-9_-]{1,128}$/;
-const mostOutput = 128_000;
+const MAX_OUTPUT_TOKENS = 128_000;
 
 function complain(message: string): Complaint {
   return { message };
 }
 
-export function checkMessagesBody(body: JsonObject, settings: Settings, sign: Sign): Check {
+export function checkMessagesBody(body: JsonObject, settings: Settings, sign: ThinkingSigner): Check {
   if ('thread' in body) {
     return {
       message: 'thread: conversation threads are not supported',
@@ -32,9 +32,9 @@ export function checkMessagesBody(body: JsonObject, settings: Settings, sign: Si
   if (typeof limit !== 'number' || !Number.isInteger(limit))
     return complain('max_tokens: Input should be a valid integer');
   if (limit < 1) return complain('max_tokens: must be greater than or equal to 1');
-  if (limit > mostOutput) {
+  if (limit > MAX_OUTPUT_TOKENS) {
     return complain(
-      `max_tokens: ${limit} > ${mostOutput}, which is the maximum allowed number of output tokens`,
+      `max_tokens: ${limit} > ${MAX_OUTPUT_TOKENS}, which is the maximum allowed number of output tokens`,
     );
   }
   const isBound = settings.account !== '';
@@ -46,8 +46,8 @@ export function checkMessagesBody(body: JsonObject, settings: Settings, sign: Si
   );
 }
 
-/** The check adds what count_tokens wants as well. */
-export function checkCount(body: JsonObject, settings: Settings, sign: Sign): Check {
+/** Checks the fields of a count_tokens request, then the shared ones. */
+export function checkCount(body: JsonObject, settings: Settings, sign: ThinkingSigner): Check {
   const unknown = unknownField(body, fields);
   if (unknown !== undefined) return complain(`${unknown}: Extra inputs are not permitted`);
   const model = body['model'];
@@ -69,8 +69,8 @@ export function checkCount(body: JsonObject, settings: Settings, sign: Sign): Ch
 
 function checkSampling(body: JsonObject): Check {
   const { temperature, top_p: topP, top_k: topK, stream, stop_sequences: stops } = body;
-  if (temperature !== undefined && !within(temperature, 0, 1)) return complain('temperature: range: 0..1');
-  if (topP !== undefined && !within(topP, 0, 1)) return complain('top_p: range: 0..1');
+  if (temperature !== undefined && !isWithin(temperature, 0, 1)) return complain('temperature: range: 0..1');
+  if (topP !== undefined && !isWithin(topP, 0, 1)) return complain('top_p: range: 0..1');
   if (topK !== undefined && !Number.isInteger(topK))
     return complain('top_k: Input should be a valid integer');
   if (stream !== undefined && typeof stream !== 'boolean')
@@ -82,8 +82,8 @@ function checkSampling(body: JsonObject): Check {
     : undefined;
 }
 
-function within(value: unknown, least: number, most: number): boolean {
-  return typeof value === 'number' && value >= least && value <= most;
+function isWithin(value: unknown, min: number, max: number): boolean {
+  return typeof value === 'number' && value >= min && value <= max;
 }
 
 function checkThinking(body: JsonObject): Check {
@@ -110,7 +110,7 @@ function checkThinking(body: JsonObject): Check {
     : complain('`temperature` may only be set to 1 when thinking is enabled');
 }
 
-/** With a budget, the turn whose calls are being answered begins with thinking. */
+/** With a thinking budget, the turn whose calls are being answered must start with thinking. */
 function checkRound(body: JsonObject): Check {
   const messages = listOf(body['messages']).map(objectOf);
   const last = messages.findLastIndex((message) => message['role'] === 'assistant');
@@ -140,10 +140,10 @@ function checkTools(body: JsonObject): Check {
   if (tools !== undefined && !Array.isArray(tools)) return complain('tools: Input should be a valid list');
   const declared = listOf(tools).map(objectOf);
   const names = declared.map((tool) => textOf(tool['name']));
-  const repeated = new Set(names).size < names.length;
+  const hasDuplicates = new Set(names).size < names.length;
   return (
     firstOf(declared, checkTool) ??
-    (repeated ? complain('tools: Tool names must be unique.') : undefined) ??
+    (hasDuplicates ? complain('tools: Tool names must be unique.') : undefined) ??
     checkChoice(body['tool_choice'], names)
   );
 }
@@ -153,7 +153,7 @@ function checkTool(tool: JsonObject, index: number): Check {
   if (!toolName.test(textOf(tool['name']))) {
     return complain(`${path}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'`);
   }
-  // Tools the supplier runs itself (web search, code execution) carry a dated type and no schema.
+  // Tools that the supplier runs itself (web search, code execution) have a dated type and no schema.
   if (tool['type'] !== undefined && tool['type'] !== 'custom') return undefined;
   const unknown = unknownField(tool, toolFields);
   if (unknown !== undefined) return complain(`${path}.custom.${unknown}: Extra inputs are not permitted`);
@@ -179,7 +179,7 @@ function checkChoice(value: unknown, names: readonly string[]): Check {
     : undefined;
 }
 
-function checkMessage(message: JsonObject, index: number, count: number, sign: Sign): Check {
+function checkMessage(message: JsonObject, index: number, count: number, sign: ThinkingSigner): Check {
   const path = `messages.${index}`;
   const unknown = unknownField(message, fieldSet('role content cache_control'));
   if (unknown !== undefined) return complain(`${path}.${unknown}: Extra inputs are not permitted`);
@@ -207,10 +207,13 @@ function finalText(content: unknown): string {
   return typeof content === 'string' ? content : textOf(objectOf(listOf(content).at(-1))['text']);
 }
 
-/** First the user, then in turns; every tool_use answered at the head of the next user message. */
+/**
+ * Requires a user turn first, then alternating roles, with every tool_use answered at the start of the next user
+ * message.
+ */
 function checkOrder(messages: readonly JsonObject[], { strictRoles }: Settings): Check {
   if (messages[0]?.['role'] !== 'user') return complain('messages: first message must use the "user" role');
-  const used = new Set<string>();
+  const usedIds = new Set<string>();
   return firstOf(messages, (message, index) => {
     const previous = messages[index - 1];
     if (strictRoles && previous?.['role'] === message['role']) {
@@ -219,8 +222,8 @@ function checkOrder(messages: readonly JsonObject[], { strictRoles }: Settings):
       );
     }
     for (const id of idsOf(message, 'tool_use', 'id')) {
-      if (used.has(id)) return complain(`messages.${index}: \`tool_use\` ids must be unique`);
-      used.add(id);
+      if (usedIds.has(id)) return complain(`messages.${index}: \`tool_use\` ids must be unique`);
+      usedIds.add(id);
     }
     return checkResults(message, previous, index) ?? checkUnanswered(message, messages[index + 1], index);
   });
@@ -228,10 +231,10 @@ function checkOrder(messages: readonly JsonObject[], { strictRoles }: Settings):
 
 function checkResults(message: JsonObject, previous: JsonObject | undefined, index: number): Check {
   const called = new Set(previous ? idsOf(previous, 'tool_use', 'id') : []);
-  let saidSomething = false;
+  let hasContent = false;
   return firstOf(listOf(message['content']).map(objectOf), (block, at) => {
     if (block['type'] !== 'tool_result') {
-      saidSomething = true;
+      hasContent = true;
       return undefined;
     }
     const id = textOf(block['tool_use_id']);
@@ -241,7 +244,7 @@ function checkResults(message: JsonObject, previous: JsonObject | undefined, ind
           'Each `tool_result` block must have a corresponding `tool_use` block in the previous message.',
       );
     }
-    return saidSomething
+    return hasContent
       ? complain(
           `messages.${index}.content.${at}: \`tool_result\` blocks must come first in the user message`,
         )

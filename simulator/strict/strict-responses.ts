@@ -1,5 +1,5 @@
 import { entryOf, listOf, objectOf, textOf, type JsonObject } from '../json';
-import { nothingStored } from '../dialects/response-shelf';
+import { noStoredResponses } from '../dialects/response-store';
 import {
   fieldSet,
   firstOf,
@@ -38,7 +38,7 @@ const otherItems = fieldSet(
 const functionFields = fieldSet('type name description parameters strict defer_loading');
 const partTypes = fieldSet('input_text input_image input_file input_audio output_text refusal');
 
-export function checkResponses(body: JsonObject, stored = nothingStored): Check {
+export function checkResponses(body: JsonObject, stored = noStoredResponses): Check {
   const { input } = body;
   if (typeof body['model'] !== 'string') return missingParameter('model');
   if (input !== undefined && typeof input !== 'string' && !Array.isArray(input)) {
@@ -83,7 +83,7 @@ function checkFormat(format: JsonObject): Check {
   );
 }
 
-/** Functions are checked closely, at the top or in a namespace; the supplier's own tools only by their type. */
+/** Checks functions in full, at the top level or in a namespace; the supplier's own tools only by type. */
 function checkTool(tool: JsonObject, path: string): Check {
   const type = tool['type'];
   if (typeof type !== 'string') return missingParameter(`${path}.type`);
@@ -108,8 +108,8 @@ function checkItem(item: JsonObject, index: number): Check {
   if (allowed === undefined) {
     return otherItems.has(type) ? undefined : invalidValue(`${path}.type`, `Invalid value: '${type}'.`);
   }
-  const wrong = unknownParameter(item, allowed, path);
-  if (wrong) return wrong;
+  const unknownField = unknownParameter(item, allowed, path);
+  if (unknownField) return unknownField;
   switch (type) {
     case 'message':
       return checkMessage(item, path);

@@ -3,7 +3,7 @@ import { isObject, listOf, type JsonObject } from '../json';
 
 export type Check = Complaint | undefined;
 
-/** The first complaint of a list. */
+/** Returns the first complaint about an item of the list. */
 export function firstOf<T>(items: readonly T[], check: (item: T, index: number) => Check): Check {
   for (const [index, item] of items.entries()) {
     const complaint = check(item, index);
@@ -21,7 +21,7 @@ export function unknownField(value: JsonObject, allowed: ReadonlySet<string>): s
   return undefined;
 }
 
-/** OpenAI wording for a field it does not know, wherever it stands. */
+/** Unknown-parameter error in OpenAI's wording, at any depth. */
 export function unknownParameter(value: JsonObject, allowed: ReadonlySet<string>, path = ''): Check {
   const name = unknownField(value, allowed);
   if (name === undefined) return undefined;
@@ -45,12 +45,12 @@ export function invalidValue(param: string, message: string): Complaint {
   return { message, code: 'invalid_value', param };
 }
 
-/** A number of a range when it is there at all. */
+/** Checks that a number, if present, is within a range. */
 export function numberWithin(
   body: JsonObject,
   param: string,
-  least: number,
-  most: number,
+  min: number,
+  max: number,
   whole = false,
 ): Check {
   const value = body[param];
@@ -58,11 +58,8 @@ export function numberWithin(
   if (typeof value !== 'number' || (whole && !Number.isInteger(value))) {
     return invalidType(param, whole ? 'an integer' : 'a number');
   }
-  if (value >= least && value <= most) return undefined;
-  return invalidValue(
-    param,
-    `Invalid '${param}': expected a value between ${least} and ${most}, got ${value}.`,
-  );
+  if (value >= min && value <= max) return undefined;
+  return invalidValue(param, `Invalid '${param}': expected a value between ${min} and ${max}, got ${value}.`);
 }
 
 export function optional(
@@ -72,12 +69,12 @@ export function optional(
 ): Check {
   const value = body[param];
   if (value === undefined || value === null) return undefined;
-  const right =
+  const isValid =
     type === 'list' ? Array.isArray(value) : type === 'object' ? isObject(value) : typeof value === type;
-  return right ? undefined : invalidType(param, `a ${type}`);
+  return isValid ? undefined : invalidType(param, `a ${type}`);
 }
 
-/** A function's parameters must be an object schema. */
+/** Requires an object schema for a function's parameters. */
 export function objectSchema(schema: unknown, name: string, param: string): Check {
   if (schema === undefined || schema === null) return undefined;
   if (isObject(schema) && schema['type'] === 'object') return undefined;
@@ -88,7 +85,7 @@ export function objectSchema(schema: unknown, name: string, param: string): Chec
   };
 }
 
-/** Strict structured output wants closed objects with every property required. */
+/** Strict structured output requires closed objects with every property required. */
 export function strictSchema(schema: unknown, name: string, param: string): Check {
   if (!isObject(schema)) return invalidType(param, 'an object');
   const properties = isObject(schema['properties']) ? schema['properties'] : {};
@@ -101,9 +98,9 @@ export function strictSchema(schema: unknown, name: string, param: string): Chec
   if (schema['type'] === 'object' && schema['additionalProperties'] !== false) {
     return invalid("'additionalProperties' is required to be supplied and to be false.");
   }
-  const loose = Object.keys(properties).find((property) => !required.has(property));
-  if (loose !== undefined)
-    return invalid(`'required' must include every key in properties. Missing '${loose}'.`);
+  const optionalProperty = Object.keys(properties).find((property) => !required.has(property));
+  if (optionalProperty !== undefined)
+    return invalid(`'required' must include every key in properties. Missing '${optionalProperty}'.`);
   return firstOf(Object.values(properties).filter(isObject), (property) => {
     const nested = property['type'] === 'object' ? property : property['items'];
     return isObject(nested) && nested['type'] === 'object' ? strictSchema(nested, name, param) : undefined;

@@ -3,17 +3,17 @@ import { claudeThinks, type ClaudeModel } from './claude-models';
 import { claudeRefusal } from './claude-refusal';
 import { claudeSchemaRules } from './claude-schemas';
 import { readSeal, sealExpected, type SealState } from './claude-signatures';
-import { given, type Rule, type VendorCall } from './rule';
+import { isPresent, type VendorRule, type VendorCall } from './rule';
 
 const DOCS = 'https://platform.claude.com/docs/en';
 const DROP_BETA = 'thinking-binding-controls-2026-08-01';
 
 const thinkingOf = (body: JsonObject): JsonObject => objectOf(body['thinking']);
 const effortOf = (body: JsonObject): unknown => objectOf(body['output_config'])['effort'];
-const forces = (body: JsonObject): boolean =>
+const forcesTool = (body: JsonObject): boolean =>
   ['any', 'tool'].includes(textOf(objectOf(body['tool_choice'])['type']));
 
-const asking: readonly Rule<ClaudeModel>[] = [
+const requestRules: readonly VendorRule<ClaudeModel>[] = [
   {
     name: 'a type of thinking that the model does not have',
     source: `${DOCS}/models/opus-5-5/whats-new-opus-5-5`,
@@ -36,7 +36,7 @@ const asking: readonly Rule<ClaudeModel>[] = [
       return claudeRefusal(
         efforts.length === 0
           ? 'This model does not support the effort parameter.'
-          : `output_config.effort: Input should be ${efforts.map((one) => `'${one}'`).join(', ')}`,
+          : `output_config.effort: Input should be ${efforts.map((value) => `'${value}'`).join(', ')}`,
       );
     },
   },
@@ -58,9 +58,9 @@ const asking: readonly Rule<ClaudeModel>[] = [
     source: 'https://github.com/earendil-works/pi/pull/5251',
     refuses: ({ body }, { takesSampling }) => {
       if (takesSampling) return undefined;
-      const usual: Readonly<Record<string, unknown>> = { temperature: 1, top_p: 1 };
+      const defaults: Readonly<Record<string, unknown>> = { temperature: 1, top_p: 1 };
       const field = ['temperature', 'top_p', 'top_k'].find(
-        (name) => given(body, name) && body[name] !== usual[name],
+        (name) => isPresent(body, name) && body[name] !== defaults[name],
       );
       return field === undefined ? undefined : claudeRefusal(`\`${field}\` is deprecated for this model.`);
     },
@@ -69,7 +69,7 @@ const asking: readonly Rule<ClaudeModel>[] = [
     name: 'two kinds of sampling at once',
     source: 'https://github.com/anthropics/skills/blob/main/skills/claude-api/shared/model-migration.md',
     refuses: ({ body }, { takesSampling }) =>
-      takesSampling && given(body, 'temperature') && given(body, 'top_p')
+      takesSampling && isPresent(body, 'temperature') && isPresent(body, 'top_p')
         ? claudeRefusal(
             '`temperature` and `top_p` cannot both be specified for this model. Please use only one.',
           )
@@ -81,7 +81,7 @@ const asking: readonly Rule<ClaudeModel>[] = [
     refuses: ({ body }, { takesSampling }) => {
       const isThinking = ['enabled', 'adaptive'].includes(textOf(thinkingOf(body)['type']));
       if (!takesSampling || !isThinking) return undefined;
-      return given(body, 'temperature') && body['temperature'] !== 1
+      return isPresent(body, 'temperature') && body['temperature'] !== 1
         ? claudeRefusal(
             '`temperature` may only be set to 1 when thinking is enabled. Please consult our documentation at ' +
               'https://docs.claude.com/en/docs/build-with-claude/extended-thinking',
@@ -93,7 +93,7 @@ const asking: readonly Rule<ClaudeModel>[] = [
     name: 'a forced tool',
     source: `${DOCS}/models/opus-5-5/whats-new-opus-5-5`,
     refuses: ({ body }, { takesForcedTools }) =>
-      !takesForcedTools && forces(body)
+      !takesForcedTools && forcesTool(body)
         ? claudeRefusal('tool_choice: type "tool" and "any" are not supported for this model.')
         : undefined,
   },
@@ -101,7 +101,7 @@ const asking: readonly Rule<ClaudeModel>[] = [
     name: 'a forced tool beside thinking',
     source: `${DOCS}/build-with-claude/extended-thinking`,
     refuses: ({ body }, { takesForcedTools }) =>
-      takesForcedTools && thinkingOf(body)['type'] === 'enabled' && forces(body)
+      takesForcedTools && thinkingOf(body)['type'] === 'enabled' && forcesTool(body)
         ? claudeRefusal('Thinking may not be enabled when tool_choice forces tool use.')
         : undefined,
   },
@@ -118,7 +118,7 @@ const asking: readonly Rule<ClaudeModel>[] = [
   {
     name: 'more output than the model writes',
     source: `${DOCS}/models/sonnet-4-5/overview.md`,
-    refuses: ({ body }, { id, mostOutput }) => {
+    refuses: ({ body }, { id, maxOutputTokens: mostOutput }) => {
       const limit = numberOf(body['max_tokens']) ?? 0;
       return limit > mostOutput
         ? claudeRefusal(
@@ -146,14 +146,14 @@ const asking: readonly Rule<ClaudeModel>[] = [
   },
 ];
 
-interface Placed {
+interface PlacedBlock {
   readonly block: JsonObject;
   readonly index: number;
   readonly at: string;
 }
 
-/** Thinking blocks of the whole conversation, with their places. */
-function thinkingBlocks(body: JsonObject): readonly Placed[] {
+/** Returns all thinking blocks of the conversation with their positions. */
+function thinkingBlocks(body: JsonObject): readonly PlacedBlock[] {
   return listOf(body['messages']).flatMap((message, index) =>
     listOf(objectOf(message)['content'])
       .map(objectOf)
@@ -162,36 +162,36 @@ function thinkingBlocks(body: JsonObject): readonly Placed[] {
   );
 }
 
-/** The request lets blocks of another conversation fall. */
-function drops({ body, headers }: VendorCall): boolean {
-  const wish = objectOf(thinkingOf(body)['block_binding'])['prefix_mismatch_behavior'];
-  return wish === 'drop_block' && String(headers['anthropic-beta'] ?? '').includes(DROP_BETA);
+/** Whether the request allows blocks of another conversation to be dropped. */
+function dropsForeignBlocks({ body, headers }: VendorCall): boolean {
+  const mismatchBehaviour = objectOf(thinkingOf(body)['block_binding'])['prefix_mismatch_behavior'];
+  return mismatchBehaviour === 'drop_block' && String(headers['anthropic-beta'] ?? '').includes(DROP_BETA);
 }
 
-function sealed(call: VendorCall, states: readonly SealState[]): Placed | undefined {
+function findBlockInState(call: VendorCall, states: readonly SealState[]): PlacedBlock | undefined {
   return thinkingBlocks(call.body).find(({ block, index }) =>
     states.includes(readSeal(textOf(block['signature']), sealExpected(call.body, call.key, index, block))),
   );
 }
 
-const remembering: readonly Rule<ClaudeModel>[] = [
+const conversationRules: readonly VendorRule<ClaudeModel>[] = [
   {
     name: 'thinking without a signature of the vendor',
     source: 'https://github.com/ENTERPILOT/GoModel/issues/964',
     refuses: (call) => {
-      const found = sealed(call, ['unknown']);
-      return found && claudeRefusal(`${found.at}: Invalid \`signature\` in \`thinking\` block`);
+      const block = findBlockInState(call, ['unknown']);
+      return block && claudeRefusal(`${block.at}: Invalid \`signature\` in \`thinking\` block`);
     },
   },
   {
     name: 'thinking that was altered',
     source: 'https://github.com/anthropics/claude-code/issues/63412',
     refuses: (call) => {
-      const found = sealed(call, ['altered']);
+      const block = findBlockInState(call, ['altered']);
       return (
-        found &&
+        block &&
         claudeRefusal(
-          `${found.at}: \`thinking\` or \`redacted_thinking\` blocks in the latest assistant message cannot be ` +
+          `${block.at}: \`thinking\` or \`redacted_thinking\` blocks in the latest assistant message cannot be ` +
             'modified. These blocks must remain as they were in the original response.',
         )
       );
@@ -201,12 +201,12 @@ const remembering: readonly Rule<ClaudeModel>[] = [
     name: 'thinking of another conversation',
     source: 'https://github.com/anomalyco/opencode/issues/48637',
     refuses: (call, { bindsThinking }) => {
-      if (!bindsThinking || drops(call)) return undefined;
-      const found = sealed(call, ['moved']);
+      if (!bindsThinking || dropsForeignBlocks(call)) return undefined;
+      const block = findBlockInState(call, ['moved']);
       return (
-        found &&
+        block &&
         claudeRefusal(
-          `${found.at}: Invalid \`signature\` in \`thinking\` block. The block is bound to a different ` +
+          `${block.at}: Invalid \`signature\` in \`thinking\` block. The block is bound to a different ` +
             'conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to ' +
             `"drop_block". That setting requires the \`${DROP_BETA}\` value in the \`anthropic-beta\` header.`,
         )
@@ -250,9 +250,13 @@ const remembering: readonly Rule<ClaudeModel>[] = [
   },
 ];
 
-export const claudeRules: readonly Rule<ClaudeModel>[] = [...asking, ...claudeSchemaRules, ...remembering];
+export const claudeRules: readonly VendorRule<ClaudeModel>[] = [
+  ...requestRules,
+  ...claudeSchemaRules,
+  ...conversationRules,
+];
 
-/** An answer to this request may think first, and what it thought may be readable. */
+/** Returns whether the response to this request thinks, and whether the thinking is readable. */
 export function claudeThinking(body: JsonObject, model: ClaudeModel): { thinks: boolean; shows: boolean } {
   const { type, display } = thinkingOf(body);
   return {

@@ -1,11 +1,11 @@
 import { listOf, objectOf, textOf } from '../json';
 import type { ClaudeModel } from './claude-models';
 import { claudeRefusal } from './claude-refusal';
-import type { Refusal, Rule } from './rule';
+import type { Refusal, VendorRule } from './rule';
 import { schemasIn } from './schema-walk';
 
 const SOURCE = 'https://platform.claude.com/docs/en/build-with-claude/structured-outputs';
-const bounds = [
+const unsupportedKeywords = [
   'minimum',
   'maximum',
   'exclusiveMinimum',
@@ -16,30 +16,30 @@ const bounds = [
   'maxItems',
 ];
 
-/** The vendor complains so of a schema whose answer it enforces. */
-function complaintAbout(schema: unknown, place: string): Refusal | undefined {
+/** Vendor's error for an output schema it cannot enforce. */
+function complaintAbout(schema: unknown, path: string): Refusal | undefined {
   for (const { schema: node } of schemasIn(schema)) {
     const type = textOf(node['type']);
-    const found = bounds.filter((name) => name in node);
-    if (Number(node['minItems']) > 1) found.push('minItems');
-    if (found.length > 0) {
-      const said =
-        found.length === 1
-          ? `property '${found[0]}' is not supported`
-          : `properties ${found.join(', ')} are not supported`;
-      return claudeRefusal(`${place}: For '${type}' type, ${said}`);
+    const keywords = unsupportedKeywords.filter((name) => name in node);
+    if (Number(node['minItems']) > 1) keywords.push('minItems');
+    if (keywords.length > 0) {
+      const reason =
+        keywords.length === 1
+          ? `property '${keywords[0]}' is not supported`
+          : `properties ${keywords.join(', ')} are not supported`;
+      return claudeRefusal(`${path}: For '${type}' type, ${reason}`);
     }
     if (type === 'object' && node['additionalProperties'] !== false) {
       return claudeRefusal(
-        `${place}: For 'object' type, 'additionalProperties' must be explicitly set to false`,
+        `${path}: For 'object' type, 'additionalProperties' must be explicitly set to false`,
       );
     }
-    if ('oneOf' in node) return claudeRefusal(`${place}: Schema type 'oneOf' is not supported`);
+    if ('oneOf' in node) return claudeRefusal(`${path}: Schema type 'oneOf' is not supported`);
   }
   return undefined;
 }
 
-export const claudeSchemaRules: readonly Rule<ClaudeModel>[] = [
+export const claudeSchemaRules: readonly VendorRule<ClaudeModel>[] = [
   {
     name: 'a schema of the answer with bounds or open objects',
     source: `${SOURCE}; words: https://github.com/sherifkozman/the-llm-council/pull/55`,

@@ -1,5 +1,5 @@
 import { listOf, objectOf, textOf, type JsonObject } from '../json';
-import type { Refusal, Rule } from './rule';
+import type { Refusal, VendorRule } from './rule';
 
 export interface DeepseekModel {
   readonly vendor: 'deepseek';
@@ -19,13 +19,13 @@ const refusal = (message: string): Refusal => ({
   },
 });
 
-/** It thinks unless it is told not to. */
+/** Thinks unless the request disables it. */
 export const deepseekThinks = (body: JsonObject): boolean =>
   objectOf(body['thinking'])['type'] !== 'disabled';
 
 const roles = ['system', 'user', 'assistant', 'tool', 'latest_reminder'];
 
-export const deepseekRules: readonly Rule<DeepseekModel>[] = [
+export const deepseekRules: readonly VendorRule<DeepseekModel>[] = [
   {
     name: 'a role that it does not know',
     source: 'https://github.com/decolua/9router/issues/773',
@@ -47,12 +47,12 @@ export const deepseekRules: readonly Rule<DeepseekModel>[] = [
       'https://api-docs.deepseek.com/guides/thinking_mode.md as read in https://github.com/bojieli/ai-agent-book/pull/982; ' +
       'an empty text is taken: https://github.com/aaif-goose/goose/pull/9597',
     refuses: ({ body }) => {
-      const isForgotten = listOf(body['messages'])
+      const isReasoningMissing = listOf(body['messages'])
         .map(objectOf)
         .some(
           ({ role, reasoning_content: reasoning }) => role === 'assistant' && typeof reasoning !== 'string',
         );
-      return deepseekThinks(body) && listOf(body['tools']).length > 0 && isForgotten
+      return deepseekThinks(body) && listOf(body['tools']).length > 0 && isReasoningMissing
         ? refusal('The `reasoning_content` in the thinking mode must be passed back to the API.')
         : undefined;
     },

@@ -1,16 +1,16 @@
 import { isObject, listOf, objectOf, textOf, type JsonObject } from '../json';
 import { hashName } from '../hash';
-import { given, type Refusal, type Rule } from './rule';
+import { isPresent, type Refusal, type VendorRule } from './rule';
 
 export interface GeminiModel {
   readonly vendor: 'google';
   readonly id: string;
-  /** None: it is told in tokens. */
+  /** Empty if thinking is set in tokens. */
   readonly levels: readonly string[];
-  readonly budget?: { readonly least: number; readonly most: number };
-  /** A call of its has to come back with its signature. */
+  readonly budget?: { readonly min: number; readonly max: number };
+  /** A function call must be returned with its signature. */
   readonly signs: boolean;
-  /** It refuses penalties, and a last turn of its own. */
+  /** Rejects penalties and a final model turn. */
   readonly isStrict: boolean;
 }
 
@@ -23,11 +23,11 @@ const leveled = (id: string, levels: readonly string[], isStrict = false): Gemin
   signs: true,
   isStrict,
 });
-const budgeted = (id: string, least: number, most: number): GeminiModel => ({
+const budgeted = (id: string, min: number, max: number): GeminiModel => ({
   vendor: 'google',
   id,
   levels: [],
-  budget: { least, most },
+  budget: { min, max },
   signs: false,
   isStrict: false,
 });
@@ -54,15 +54,17 @@ const geminiRefusal = (message: string): Refusal => ({
 const configOf = (body: JsonObject): JsonObject => objectOf(body['generationConfig']);
 const thinkingOf = (body: JsonObject): JsonObject => objectOf(configOf(body)['thinkingConfig']);
 
-/** The signature under a call; it holds for the account and the call it was made for. */
+/** Signature of a function call; valid for the account and the call. */
 export const geminiSignature = (account: string, name: string): string =>
   Buffer.from(`goo1|${hashName(account)}|${name}`).toString('base64');
 
-/** The vendor documents these for calls that were made elsewhere. */
+/** Documented by the vendor for calls that were made elsewhere. */
 const WAIVERS = ['skip_thought_signature_validator', 'context_engineering_is_the_way_to_go'];
 
-/** Steps since the last message of a person: there every first call carries its signature. */
-function unsigned(body: JsonObject): { readonly name: string; readonly position: number } | undefined {
+/** Returns the first function call since the last user message that lacks its signature. */
+function findUnsignedCall(
+  body: JsonObject,
+): { readonly name: string; readonly position: number } | undefined {
   const contents = listOf(body['contents']).map(objectOf);
   const partsOf = (content: JsonObject): readonly JsonObject[] => listOf(content['parts']).map(objectOf);
   const start = contents.findLastIndex(
@@ -77,25 +79,34 @@ function unsigned(body: JsonObject): { readonly name: string; readonly position:
   return undefined;
 }
 
-/** Names that the schema of this interface does not have. */
-const unknownNames = ['additionalProperties', '$schema', '$defs', '$ref', 'const', 'oneOf', 'allOf', 'not'];
+/** Schema keywords that this API does not support. */
+const unsupportedKeywords = [
+  'additionalProperties',
+  '$schema',
+  '$defs',
+  '$ref',
+  'const',
+  'oneOf',
+  'allOf',
+  'not',
+];
 
-function schemaComplaint(schema: unknown, place: string): string | undefined {
+function schemaComplaint(schema: unknown, path: string): string | undefined {
   if (!isObject(schema)) return undefined;
-  const found = unknownNames.find((name) => name in schema);
-  if (found !== undefined)
-    return `Invalid JSON payload received. Unknown name "${found}" at '${place}': Cannot find field.`;
+  const keyword = unsupportedKeywords.find((name) => name in schema);
+  if (keyword !== undefined)
+    return `Invalid JSON payload received. Unknown name "${keyword}" at '${path}': Cannot find field.`;
   if (Array.isArray(schema['type']))
-    return `Invalid JSON payload received. Unknown name "type" at '${place}': Proto field is not repeating, cannot start list.`;
-  const inside: [unknown, string][] = [
+    return `Invalid JSON payload received. Unknown name "type" at '${path}': Proto field is not repeating, cannot start list.`;
+  const nestedSchemas: [unknown, string][] = [
     ...Object.values(objectOf(schema['properties'])).map((value, index): [unknown, string] => [
       value,
-      `${place}.properties[${index}].value`,
+      `${path}.properties[${index}].value`,
     ]),
-    ...listOf(schema['anyOf']).map((value, index): [unknown, string] => [value, `${place}.any_of[${index}]`]),
-    [schema['items'], `${place}.items`],
+    ...listOf(schema['anyOf']).map((value, index): [unknown, string] => [value, `${path}.any_of[${index}]`]),
+    [schema['items'], `${path}.items`],
   ];
-  for (const [value, at] of inside) {
+  for (const [value, at] of nestedSchemas) {
     const complaint = schemaComplaint(value, at);
     if (complaint !== undefined) return complaint;
   }
@@ -104,12 +115,12 @@ function schemaComplaint(schema: unknown, place: string): string | undefined {
 
 const SCHEMA = 'https://github.com/glowingjade/obsidian-smart-composer/issues/455';
 
-const thinking: readonly Rule<GeminiModel>[] = [
+const thinking: readonly VendorRule<GeminiModel>[] = [
   {
     name: 'a level beside a budget',
     source: 'https://github.com/sterlp/eclipse-peon-ai/issues/115',
     refuses: ({ body }) =>
-      given(thinkingOf(body), 'thinkingLevel') && given(thinkingOf(body), 'thinkingBudget')
+      isPresent(thinkingOf(body), 'thinkingLevel') && isPresent(thinkingOf(body), 'thinkingBudget')
         ? geminiRefusal('You can only set only one of thinking budget and thinking level.')
         : undefined,
   },
@@ -118,7 +129,7 @@ const thinking: readonly Rule<GeminiModel>[] = [
     source:
       'https://docs.cloud.google.com/gemini-enterprise-agent-platform/models/guides/gemini-3-8-flash; words recalled',
     refuses: ({ body }, { levels }) => {
-      if (!given(thinkingOf(body), 'thinkingLevel')) return undefined;
+      if (!isPresent(thinkingOf(body), 'thinkingLevel')) return undefined;
       const level = textOf(thinkingOf(body)['thinkingLevel']).toUpperCase();
       if (levels.includes(level)) return undefined;
       return geminiRefusal(
@@ -132,32 +143,33 @@ const thinking: readonly Rule<GeminiModel>[] = [
     name: 'a budget outside the range',
     source: 'https://ai.google.dev/gemini-api/docs/thinking; words recalled',
     refuses: ({ body }, { budget, levels }) => {
-      if (!given(thinkingOf(body), 'thinkingBudget')) return undefined;
-      const asked = Number(thinkingOf(body)['thinkingBudget']);
-      if (asked === -1) return undefined;
-      if (asked === 0 && (levels.length > 0 || (budget?.least ?? 0) > 0))
+      if (!isPresent(thinkingOf(body), 'thinkingBudget')) return undefined;
+      const requestedBudget = Number(thinkingOf(body)['thinkingBudget']);
+      if (requestedBudget === -1) return undefined;
+      if (requestedBudget === 0 && (levels.length > 0 || (budget?.min ?? 0) > 0))
         return geminiRefusal('Budget 0 is invalid. This model only works in thinking mode.');
-      if (budget === undefined || (asked >= budget.least && asked <= budget.most)) return undefined;
+      if (budget === undefined || (requestedBudget >= budget.min && requestedBudget <= budget.max))
+        return undefined;
       return geminiRefusal(
-        `The thinking budget ${asked} is invalid. Please choose a value between ${budget.least} and ${budget.most}.`,
+        `The thinking budget ${requestedBudget} is invalid. Please choose a value between ${budget.min} and ${budget.max}.`,
       );
     },
   },
 ];
 
-export const geminiRules: readonly Rule<GeminiModel>[] = [
+export const geminiRules: readonly VendorRule<GeminiModel>[] = [
   ...thinking,
   {
     name: 'a call without its signature',
     source: 'https://github.com/langgenius/dify/issues/29187',
     refuses: ({ body }, { signs }) => {
-      const found = signs ? unsigned(body) : undefined;
+      const unsignedCall = signs ? findUnsignedCall(body) : undefined;
       return (
-        found &&
+        unsignedCall &&
         geminiRefusal(
           'Function call is missing a thought_signature in functionCall parts. This is required for tools to ' +
             'work correctly, and missing thought_signature may lead to degraded model performance. Additional ' +
-            `data, function call \`default_api:${found.name}\` , position ${found.position}. Please refer to ` +
+            `data, function call \`default_api:${unsignedCall.name}\` , position ${unsignedCall.position}. Please refer to ` +
             'https://ai.google.dev/gemini-api/docs/thought-signatures for more details.',
         )
       );
@@ -211,7 +223,7 @@ export const geminiRules: readonly Rule<GeminiModel>[] = [
       'https://docs.cloud.google.com/gemini-enterprise-agent-platform/models/gemini/3-5-flash-lite; words recalled',
     refuses: ({ body }, { isStrict }) => {
       if (!isStrict) return undefined;
-      const penalty = ['presencePenalty', 'frequencyPenalty'].some((name) => given(configOf(body), name));
+      const penalty = ['presencePenalty', 'frequencyPenalty'].some((name) => isPresent(configOf(body), name));
       if (penalty) return geminiRefusal('Penalty is not enabled for this model');
       return objectOf(listOf(body['contents']).at(-1))['role'] === 'model'
         ? geminiRefusal('Request contains an invalid argument.')

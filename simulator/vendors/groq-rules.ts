@@ -1,5 +1,5 @@
 import { listOf, objectOf, textOf } from '../json';
-import { given, type Refusal, type Rule } from './rule';
+import { isPresent, type Refusal, type VendorRule } from './rule';
 
 export interface GroqModel {
   readonly vendor: 'groq';
@@ -18,7 +18,7 @@ const refusal = (message: string): Refusal => ({
   body: { error: { message, type: 'invalid_request_error' } },
 });
 
-/** Of the typings of groq-sdk 1.6.0, without what the documents call unsupported. */
+/** Fields in the typings of groq-sdk 1.6.0, except those documented as unsupported. */
 const fields = new Set(
   (
     'messages model citation_options compound_custom disable_tool_validation documents exclude_domains ' +
@@ -33,13 +33,13 @@ const messageFields = new Set(
 
 const DOCS = 'https://console.groq.com/docs/openai';
 
-export const groqRules: readonly Rule<GroqModel>[] = [
+export const groqRules: readonly VendorRule<GroqModel>[] = [
   {
     name: 'a field that it does not know',
     source: `${DOCS}; words: https://github.com/fanenr/chatbot/issues/21`,
     refuses: ({ body }) => {
-      const found = Object.keys(body).find((name) => !fields.has(name) && given(body, name));
-      return found === undefined ? undefined : refusal(`property '${found}' is unsupported`);
+      const unknownField = Object.keys(body).find((name) => !fields.has(name) && isPresent(body, name));
+      return unknownField === undefined ? undefined : refusal(`property '${unknownField}' is unsupported`);
     },
   },
   {
@@ -47,12 +47,12 @@ export const groqRules: readonly Rule<GroqModel>[] = [
     source: `${DOCS}; words: https://github.com/janhq/jan/issues/8136`,
     refuses: ({ body }) => {
       for (const [index, message] of listOf(body['messages']).map(objectOf).entries()) {
-        const found = Object.keys(message).find((name) => !messageFields.has(name));
-        if (found === undefined) continue;
-        const place = `'messages.${index}'`;
+        const unknownField = Object.keys(message).find((name) => !messageFields.has(name));
+        if (unknownField === undefined) continue;
+        const path = `'messages.${index}'`;
         return refusal(
-          `${place} : for 'role:${textOf(message['role'])}' the following must be satisfied` +
-            `[(${place} : property '${found}' is unsupported)]`,
+          `${path} : for 'role:${textOf(message['role'])}' the following must be satisfied` +
+            `[(${path} : property '${unknownField}' is unsupported)]`,
         );
       }
       return undefined;
@@ -62,14 +62,14 @@ export const groqRules: readonly Rule<GroqModel>[] = [
     name: 'more than one answer',
     source: `${DOCS}; words recalled`,
     refuses: ({ body }) =>
-      given(body, 'n') && body['n'] !== 1 ? refusal("'n' : number must be at most 1") : undefined,
+      isPresent(body, 'n') && body['n'] !== 1 ? refusal("'n' : number must be at most 1") : undefined,
   },
   {
     name: 'an effort that the model does not have',
     source: 'https://console.groq.com/docs/reasoning; words recalled',
     refuses: ({ body }, { efforts }) =>
-      given(body, 'reasoning_effort') && !efforts.includes(textOf(body['reasoning_effort']))
-        ? refusal(`\`reasoning_effort\` must be one of ${efforts.map((one) => `\`${one}\``).join(', ')}`)
+      isPresent(body, 'reasoning_effort') && !efforts.includes(textOf(body['reasoning_effort']))
+        ? refusal(`\`reasoning_effort\` must be one of ${efforts.map((value) => `\`${value}\``).join(', ')}`)
         : undefined,
   },
 ];

@@ -7,7 +7,7 @@ import { groqModels, groqRules, type GroqModel } from './groq-rules';
 import { mistralModels, mistralRules, type MistralModel } from './mistral-rules';
 import { openaiModels, type OpenaiModel } from './openai-models';
 import { openaiChatRules, openaiResponsesRules, reasonsFor } from './openai-rules';
-import { type Broken, firstBroken, type VendorCall } from './rule';
+import { type BrokenVendorRule, firstBroken, type VendorCall } from './rule';
 import { xaiModels, xaiRules, type XaiModel } from './xai-rules';
 
 export { claudeModels, type ClaudeModel } from './claude-models';
@@ -16,7 +16,7 @@ export { claudeThinking } from './claude-rules';
 export { prefixBefore, sealOf } from './claude-signatures';
 export { geminiSignature } from './gemini-rules';
 export { openaiSecret } from './openai-rules';
-export { wordsOf, type VendorCall } from './rule';
+export { errorMessageOf, type VendorCall } from './rule';
 
 export type VendorModel =
   ClaudeModel | OpenaiModel | DeepseekModel | GeminiModel | GroqModel | MistralModel | XaiModel;
@@ -33,12 +33,12 @@ const byId: ReadonlyMap<string, VendorModel> = new Map(
   ].map((model): [string, VendorModel] => [model.id, model]),
 );
 
-/** A real model that this simulator stands in for. */
+/** Returns the real model that this simulator stands in for. */
 export const vendorModel = (id: string): VendorModel | undefined => byId.get(id);
 
 export type Wire = 'chat' | 'responses' | 'messages' | 'gemini';
 
-/** The interfaces of each vendor that this simulator has. */
+/** APIs of each vendor that this simulator serves. */
 const wires: Readonly<Record<VendorModel['vendor'], readonly Wire[]>> = {
   anthropic: ['messages'],
   openai: ['chat', 'responses'],
@@ -51,8 +51,8 @@ const wires: Readonly<Record<VendorModel['vendor'], readonly Wire[]>> = {
 
 export const servesOn = (wire: Wire, { vendor }: VendorModel): boolean => wires[vendor].includes(wire);
 
-/** The first thing that its vendor refuses about a call. */
-export function brokenRule(wire: Wire, call: VendorCall, model: VendorModel): Broken | undefined {
+/** Returns the first vendor rule that a call breaks. */
+export function brokenRule(wire: Wire, call: VendorCall, model: VendorModel): BrokenVendorRule | undefined {
   switch (model.vendor) {
     case 'anthropic':
       return firstBroken(claudeRules, call, model);
@@ -71,8 +71,8 @@ export function brokenRule(wire: Wire, call: VendorCall, model: VendorModel): Br
   }
 }
 
-/** An answer to a call of chat completions or responses begins with reasoning. */
-export function reasonsUnasked(model: VendorModel | undefined, effort: unknown, body: JsonObject): boolean {
+/** Whether a Chat Completions or Responses response starts with reasoning. */
+export function reasonsByDefault(model: VendorModel | undefined, effort: unknown, body: JsonObject): boolean {
   if (model?.vendor === 'openai') return reasonsFor(effort ?? undefined, model);
   return model?.vendor === 'deepseek' && deepseekThinks(body);
 }

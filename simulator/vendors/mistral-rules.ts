@@ -1,5 +1,5 @@
 import { listOf, objectOf, textOf, type JsonObject } from '../json';
-import { given, type Refusal, type Rule } from './rule';
+import { isPresent, type Refusal, type VendorRule } from './rule';
 
 export interface MistralModel {
   readonly vendor: 'mistral';
@@ -7,7 +7,7 @@ export interface MistralModel {
   readonly efforts: readonly string[];
 }
 
-/** https://api.mistral.ai/v1/models as the AI SDK's catalogue of 6 October 2026 copies it. */
+/** https://api.mistral.ai/v1/models, as copied in the AI SDK's catalogue of 6 October 2026. */
 export const mistralModels: readonly MistralModel[] = [
   { vendor: 'mistral', id: 'mistral-large-4', efforts: ['low', 'medium', 'high'] },
   { vendor: 'mistral', id: 'mistral-large-2512', efforts: [] },
@@ -16,7 +16,7 @@ export const mistralModels: readonly MistralModel[] = [
   { vendor: 'mistral', id: 'mistral-small-latest', efforts: ['none', 'high'] },
 ];
 
-/** Of the typings of @mistralai/mistralai 2.7.0. */
+/** Fields in the typings of @mistralai/mistralai 2.7.0. */
 const fields = new Set(
   (
     'model messages temperature top_p max_tokens stream stop random_seed metadata response_format tools tool_choice ' +
@@ -26,7 +26,7 @@ const fields = new Set(
 );
 const messageFields = new Set('role content tool_calls tool_call_id name prefix'.split(' '));
 
-function extra(loc: readonly (string | number)[], input: unknown): Refusal {
+function extraInputError(loc: readonly (string | number)[], input: unknown): Refusal {
   const detail = [{ type: 'extra_forbidden', loc, msg: 'Extra inputs are not permitted', input }];
   return {
     status: 422,
@@ -39,7 +39,7 @@ const refusal = (message: string, type: string, code: string): Refusal => ({
   body: { object: 'error', message, type, param: null, code, raw_status_code: 400 },
 });
 
-/** Ids of calls, where they are made and where they are answered. */
+/** Ids of all tool calls and of the tool messages that answer them. */
 function callIds(body: JsonObject): readonly string[] {
   return listOf(body['messages'])
     .map(objectOf)
@@ -49,13 +49,15 @@ function callIds(body: JsonObject): readonly string[] {
     ]);
 }
 
-export const mistralRules: readonly Rule<MistralModel>[] = [
+export const mistralRules: readonly VendorRule<MistralModel>[] = [
   {
     name: 'a field that it does not know',
     source: 'https://github.com/editor-code-assistant/eca/issues/231',
     refuses: ({ body }) => {
-      const found = Object.keys(body).find((name) => !fields.has(name));
-      return found === undefined ? undefined : extra(['body', found], body[found]);
+      const unknownField = Object.keys(body).find((name) => !fields.has(name));
+      return unknownField === undefined
+        ? undefined
+        : extraInputError(['body', unknownField], body[unknownField]);
     },
   },
   {
@@ -63,9 +65,12 @@ export const mistralRules: readonly Rule<MistralModel>[] = [
     source: 'https://github.com/charmbracelet/crush/issues/1590',
     refuses: ({ body }) => {
       for (const [index, message] of listOf(body['messages']).map(objectOf).entries()) {
-        const found = Object.keys(message).find((name) => !messageFields.has(name));
-        if (found !== undefined)
-          return extra(['body', 'messages', index, textOf(message['role']), found], message[found]);
+        const unknownField = Object.keys(message).find((name) => !messageFields.has(name));
+        if (unknownField !== undefined)
+          return extraInputError(
+            ['body', 'messages', index, textOf(message['role']), unknownField],
+            message[unknownField],
+          );
       }
       return undefined;
     },
@@ -74,11 +79,11 @@ export const mistralRules: readonly Rule<MistralModel>[] = [
     name: 'an id of a tool call that is not nine letters or digits',
     source: 'https://github.com/nearai/ironclaw/issues/1241',
     refuses: ({ body }) => {
-      const odd = callIds(body).find((id) => !/^[a-zA-Z0-9]{9}$/.test(id));
-      return odd === undefined
+      const invalidId = callIds(body).find((id) => !/^[a-zA-Z0-9]{9}$/.test(id));
+      return invalidId === undefined
         ? undefined
         : refusal(
-            `Tool call id was ${odd} but must be a-z, A-Z, 0-9, with a length of 9.`,
+            `Tool call id was ${invalidId} but must be a-z, A-Z, 0-9, with a length of 9.`,
             'invalid_function_call',
             '3280',
           );
@@ -88,7 +93,7 @@ export const mistralRules: readonly Rule<MistralModel>[] = [
     name: 'an effort that the model does not have',
     source: 'https://docs.mistral.ai/studio/conversations/reasoning; words recalled',
     refuses: ({ body }, { efforts }) =>
-      given(body, 'reasoning_effort') && !efforts.includes(textOf(body['reasoning_effort']))
+      isPresent(body, 'reasoning_effort') && !efforts.includes(textOf(body['reasoning_effort']))
         ? refusal(
             efforts.length === 0
               ? 'reasoning_effort is not supported for this model'

@@ -1,17 +1,17 @@
 import { listOf, objectOf, textOf, type JsonObject } from '../json';
 import type { OpenaiModel } from './openai-models';
-import { given, quotedList, type Refusal, type Rule } from './rule';
+import { isPresent, quotedList, type Refusal, type VendorRule } from './rule';
 import { schemasIn } from './schema-walk';
 
 const REASONING = 'https://developers.openai.com/api/docs/guides/reasoning';
 
-interface Details {
+interface RefusalDetails {
   readonly param: string | null;
   readonly code?: string;
   readonly status?: number;
 }
 
-function openaiRefusal(message: string, { param, code, status = 400 }: Details): Refusal {
+function openaiRefusal(message: string, { param, code, status = 400 }: RefusalDetails): Refusal {
   const error = { message, type: 'invalid_request_error', param, code: code ?? null };
   return { status, body: { error } };
 }
@@ -25,36 +25,38 @@ const unsupportedParameter = (param: string, hint = ''): Refusal =>
 const functionsIn = (body: JsonObject): boolean =>
   listOf(body['tools']).some((tool) => objectOf(tool)['type'] === 'function');
 
-export const reasonsFor = (effort: unknown, { efforts, usual }: OpenaiModel): boolean =>
+export const reasonsFor = (effort: unknown, { efforts, defaultEffort: usual }: OpenaiModel): boolean =>
   efforts.length > 0 && (effort ?? usual) !== 'none';
 
-/** Sampling is refused field by field; its usual value is taken. */
+/** Sampling is rejected field by field; the default value is accepted. */
 function samplingRefusal(body: JsonObject, effort: unknown, model: OpenaiModel): Refusal | undefined {
   const isRefused =
     model.sampling === 'never' || (model.sampling === 'not-reasoning' && reasonsFor(effort, model));
   if (!isRefused) return undefined;
-  if (given(body, 'temperature') && body['temperature'] !== 1) {
+  if (isPresent(body, 'temperature') && body['temperature'] !== 1) {
     return openaiRefusal(
       `Unsupported value: 'temperature' does not support ${String(body['temperature'])} with this model. ` +
         'Only the default (1) value is supported.',
       { param: 'temperature', code: 'unsupported_value' },
     );
   }
-  if (given(body, 'top_p') && body['top_p'] !== 1) return unsupportedParameter('top_p');
-  if (given(body, 'logprobs') && body['logprobs'] !== false) return unsupportedParameter('logprobs');
-  return given(body, 'top_logprobs') && body['top_logprobs'] !== 0
+  if (isPresent(body, 'top_p') && body['top_p'] !== 1) return unsupportedParameter('top_p');
+  if (isPresent(body, 'logprobs') && body['logprobs'] !== false) return unsupportedParameter('logprobs');
+  return isPresent(body, 'top_logprobs') && body['top_logprobs'] !== 0
     ? unsupportedParameter('top_logprobs')
     : undefined;
 }
 
-/** A schema that is enforced: closed objects, everything required, no choices but `anyOf`. */
-function strictRefusal(schema: unknown, what: string, details: Details): Refusal | undefined {
+/**
+ * Error for a schema that strict mode cannot enforce: closed objects, everything required, no choices except `anyOf`.
+ */
+function strictRefusal(schema: unknown, subject: string, details: RefusalDetails): Refusal | undefined {
   for (const { schema: node, path } of schemasIn(schema)) {
     const context = `(${path.map((step) => `'${step}'`).join(', ')})`;
     const invalid = (reason: string): Refusal =>
-      openaiRefusal(`Invalid schema for ${what}: In context=${context}, ${reason}`, details);
-    const banned = ['oneOf', 'allOf', 'not', 'if', 'patternProperties'].find((name) => name in node);
-    if (banned !== undefined) return invalid(`'${banned}' is not permitted.`);
+      openaiRefusal(`Invalid schema for ${subject}: In context=${context}, ${reason}`, details);
+    const bannedKeyword = ['oneOf', 'allOf', 'not', 'if', 'patternProperties'].find((name) => name in node);
+    if (bannedKeyword !== undefined) return invalid(`'${bannedKeyword}' is not permitted.`);
     if (node['type'] !== 'object') continue;
     if (node['additionalProperties'] !== false)
       return invalid("'additionalProperties' is required to be supplied and to be false.");
@@ -71,7 +73,7 @@ function strictRefusal(schema: unknown, what: string, details: Details): Refusal
 
 const STRICT = 'https://community.openai.com/t/932422';
 
-export const openaiChatRules: readonly Rule<OpenaiModel>[] = [
+export const openaiChatRules: readonly VendorRule<OpenaiModel>[] = [
   {
     name: 'a model of the responses interface alone',
     source: 'https://github.com/docker/docker-agent/issues/313',
@@ -91,12 +93,12 @@ export const openaiChatRules: readonly Rule<OpenaiModel>[] = [
       if (effort === undefined || effort === null) return undefined;
       if (efforts.length === 0)
         return openaiRefusal('Unrecognized request argument supplied: reasoning_effort', { param: null });
-      // Of the efforts, `max` is one of the responses interface.
-      const here = efforts.filter((one) => one !== 'max');
-      if (here.includes(textOf(effort))) return undefined;
+      // The effort `max` exists only in the Responses API.
+      const chatEfforts = efforts.filter((candidate) => candidate !== 'max');
+      if (chatEfforts.includes(textOf(effort))) return undefined;
       return openaiRefusal(
         `Unsupported value: 'reasoning_effort' does not support '${textOf(effort)}' with this model. ` +
-          `Supported values are: ${quotedList(here)}.`,
+          `Supported values are: ${quotedList(chatEfforts)}.`,
         { param: 'reasoning_effort', code: 'unsupported_value' },
       );
     },
@@ -110,12 +112,12 @@ export const openaiChatRules: readonly Rule<OpenaiModel>[] = [
       if (functions === 'taken' || !functionsIn(body)) return undefined;
       if (functions === 'without-effort' && effort === undefined) return undefined;
       if (functions === 'beside-none' && effort === 'none') return undefined;
-      const way =
+      const hint =
         functions === 'beside-none'
           ? "To use function tools, use /v1/responses or set reasoning_effort to 'none'."
           : 'Please use /v1/responses instead.';
       return openaiRefusal(
-        `Function tools with reasoning_effort are not supported for ${id} in /v1/chat/completions. ${way}`,
+        `Function tools with reasoning_effort are not supported for ${id} in /v1/chat/completions. ${hint}`,
         { param: 'reasoning_effort' },
       );
     },
@@ -129,7 +131,7 @@ export const openaiChatRules: readonly Rule<OpenaiModel>[] = [
     name: 'max_tokens of a reasoning model',
     source: 'https://github.com/bolna-ai/bolna/pull/1019',
     refuses: ({ body }, { efforts }) =>
-      efforts.length > 0 && given(body, 'max_tokens')
+      efforts.length > 0 && isPresent(body, 'max_tokens')
         ? unsupportedParameter('max_tokens', " Use 'max_completion_tokens' instead.")
         : undefined,
   },
@@ -138,19 +140,21 @@ export const openaiChatRules: readonly Rule<OpenaiModel>[] = [
     source: `${REASONING} and https://github.com/bolna-ai/bolna/pull/1019`,
     refuses: ({ body }, { efforts }) => {
       if (efforts.length === 0) return undefined;
-      const found = ['stop', 'presence_penalty', 'frequency_penalty', 'logit_bias'].find((name) => {
-        const value = body[name];
-        const isNothing = value === 0 || (Array.isArray(value) && value.length === 0);
-        return given(body, name) && !isNothing;
-      });
-      return found === undefined ? undefined : unsupportedParameter(found);
+      const unsupportedField = ['stop', 'presence_penalty', 'frequency_penalty', 'logit_bias'].find(
+        (name) => {
+          const value = body[name];
+          const isEmpty = value === 0 || (Array.isArray(value) && value.length === 0);
+          return isPresent(body, name) && !isEmpty;
+        },
+      );
+      return unsupportedField === undefined ? undefined : unsupportedParameter(unsupportedField);
     },
   },
   {
     name: 'top_logprobs without logprobs',
     source: 'https://developers.openai.com/api/docs/api-reference/chat/create; words recalled',
     refuses: ({ body }) =>
-      given(body, 'top_logprobs') && body['logprobs'] !== true
+      isPresent(body, 'top_logprobs') && body['logprobs'] !== true
         ? openaiRefusal("Invalid parameter: 'top_logprobs' is only allowed when 'logprobs' is enabled.", {
             param: 'top_logprobs',
           })
@@ -174,28 +178,28 @@ export const openaiChatRules: readonly Rule<OpenaiModel>[] = [
       for (const [index, tool] of listOf(body['tools']).map(objectOf).entries()) {
         const declared = objectOf(tool['function']);
         if (declared['strict'] !== true) continue;
-        const found = strictRefusal(declared['parameters'], `function '${textOf(declared['name'])}'`, {
+        const refusal = strictRefusal(declared['parameters'], `function '${textOf(declared['name'])}'`, {
           param: `tools[${index}].function.parameters`,
           code: 'invalid_function_parameters',
         });
-        if (found) return found;
+        if (refusal) return refusal;
       }
       return undefined;
     },
   },
 ];
 
-/** Encrypted reasoning that this simulator wrote for an account. */
+/** Encrypted reasoning that this simulator created for an account. */
 export const openaiSecret = (account: string, answer: string): string =>
   Buffer.from(`oai1|${account}|${answer}`).toString('base64');
 
 const isOwnSecret = (secret: string, account: string): boolean =>
   Buffer.from(secret, 'base64').toString().startsWith(`oai1|${account}|`);
 
-/** As the vendor abbreviates it. */
-const abbreviated = (secret: string): string => `${secret.slice(0, 4)}...${secret.slice(-4)}`;
+/** Abbreviated as in the vendor's errors. */
+const abbreviateSecret = (secret: string): string => `${secret.slice(0, 4)}...${secret.slice(-4)}`;
 
-export const openaiResponsesRules: readonly Rule<OpenaiModel>[] = [
+export const openaiResponsesRules: readonly VendorRule<OpenaiModel>[] = [
   {
     name: 'an effort that the model does not have',
     source: `${REASONING}; words recalled`,
@@ -218,21 +222,23 @@ export const openaiResponsesRules: readonly Rule<OpenaiModel>[] = [
       const effort = objectOf(body['reasoning'])['effort'] ?? undefined;
       const isRefused =
         model.sampling === 'never' || (model.sampling === 'not-reasoning' && reasonsFor(effort, model));
-      const usual: Readonly<Record<string, unknown>> = { temperature: 1, top_p: 1, top_logprobs: 0 };
-      const found = Object.keys(usual).find((name) => given(body, name) && body[name] !== usual[name]);
-      return isRefused && found !== undefined ? unsupportedParameter(found) : undefined;
+      const defaults: Readonly<Record<string, unknown>> = { temperature: 1, top_p: 1, top_logprobs: 0 };
+      const unsupportedField = Object.keys(defaults).find(
+        (name) => isPresent(body, name) && body[name] !== defaults[name],
+      );
+      return isRefused && unsupportedField !== undefined ? unsupportedParameter(unsupportedField) : undefined;
     },
   },
   {
     name: 'encrypted reasoning of another account',
     source: 'https://github.com/openai/codex/issues/8145 and https://github.com/Wei-Shaw/sub2api/issues/2863',
     refuses: ({ body, key }) => {
-      const foreign = listOf(body['input'])
+      const foreignItem = listOf(body['input'])
         .map((item) => objectOf(item)['encrypted_content'])
         .find((secret) => typeof secret === 'string' && !isOwnSecret(secret, key));
-      if (foreign === undefined) return undefined;
+      if (foreignItem === undefined) return undefined;
       return openaiRefusal(
-        `The encrypted content ${abbreviated(textOf(foreign))} could not be verified. ` +
+        `The encrypted content ${abbreviateSecret(textOf(foreignItem))} could not be verified. ` +
           'Reason: Encrypted content could not be decrypted or parsed.',
         { param: null, code: 'invalid_encrypted_content' },
       );

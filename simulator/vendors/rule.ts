@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { listOf, objectOf, textOf, type JsonObject } from '../json';
 
-/** A vendor's refusal, as it goes over the wire. */
+/** Error response of a vendor. */
 export interface Refusal {
   readonly status: number;
   readonly body: unknown;
@@ -10,28 +10,28 @@ export interface Refusal {
 export interface VendorCall {
   readonly body: JsonObject;
   readonly headers: IncomingHttpHeaders;
-  /** The key owns the call: what was signed for one account is foreign to another. */
+  /** Identifies the account: a signature for one account is invalid for another. */
   readonly key: string;
 }
 
-/** One thing that a vendor refuses, with the words it says. */
-export interface Rule<Model> {
+/** Something a vendor rejects, with the wording of its error. */
+export interface VendorRule<Model> {
   readonly name: string;
-  /** The rule and its words were read here; `recalled` where only the rule has a source. */
+  /** Source of the rule and its wording; `recalled` if only the rule has a source. */
   readonly source: string;
   readonly refuses: (call: VendorCall, model: Model) => Refusal | undefined;
 }
 
-/** A refusal, and the rule that was broken. */
-export interface Broken extends Refusal {
+/** An error response and the rule that was broken. */
+export interface BrokenVendorRule extends Refusal {
   readonly rule: string;
 }
 
 export function firstBroken<Model>(
-  rules: readonly Rule<Model>[],
+  rules: readonly VendorRule<Model>[],
   call: VendorCall,
   model: Model,
-): Broken | undefined {
+): BrokenVendorRule | undefined {
   for (const rule of rules) {
     const refusal = rule.refuses(call, model);
     if (refusal) return { ...refusal, rule: rule.name };
@@ -39,20 +39,20 @@ export function firstBroken<Model>(
   return undefined;
 }
 
-/** The body of a refusal says this, in whichever of the vendors' shapes. */
-export function wordsOf(body: unknown): string {
+/** Returns the message of an error body in any vendor's shape. */
+export function errorMessageOf(body: unknown): string {
   const { error, message } = objectOf(body);
   const [detail] = listOf(objectOf(message)['detail']);
-  const words = [error, objectOf(error)['message'], message, objectOf(detail)['msg']];
-  return words.map(textOf).find((text) => text !== '') ?? '';
+  const errorMessage = [error, objectOf(error)['message'], message, objectOf(detail)['msg']];
+  return errorMessage.map(textOf).find((text) => text !== '') ?? '';
 }
 
-/** As English lists are written: `'none', 'low', and 'high'`. */
+/** Formats an English list: `'none', 'low', and 'high'`. */
 export function quotedList(values: readonly string[]): string {
   const quoted = values.map((value) => `'${value}'`);
   return quoted.length < 2 ? quoted.join('') : `${quoted.slice(0, -1).join(', ')}, and ${quoted.at(-1)}`;
 }
 
-/** The field is there at all; null is what a client writes for a field it leaves out. */
-export const given = (body: JsonObject, field: string): boolean =>
+/** Whether the field is present; clients write null for a field they omit. */
+export const isPresent = (body: JsonObject, field: string): boolean =>
   body[field] !== undefined && body[field] !== null;

@@ -1,5 +1,5 @@
 import { textOf } from '../json';
-import { given, type Refusal, type Rule } from './rule';
+import { isPresent, type Refusal, type VendorRule } from './rule';
 
 export interface XaiModel {
   readonly vendor: 'xai';
@@ -9,7 +9,7 @@ export interface XaiModel {
 
 const upToHigh = ['low', 'medium', 'high'];
 
-/** https://docs.x.ai/developers/grok-4-7 and the pages beside it. */
+/** https://docs.x.ai/developers/grok-4-7 and its neighbouring pages. */
 export const xaiModels: readonly XaiModel[] = [
   { vendor: 'xai', id: 'grok-4.7', efforts: [...upToHigh, 'xhigh'] },
   { vendor: 'xai', id: 'grok-4.5', efforts: upToHigh },
@@ -23,28 +23,28 @@ const refusal = (error: string): Refusal => ({
   body: { code: 'Client specified an invalid argument', error },
 });
 
-const refused: Readonly<Record<string, string>> = {
+const rejectedFields: Readonly<Record<string, string>> = {
   presence_penalty: 'presencePenalty',
   frequency_penalty: 'frequencyPenalty',
   stop: 'stop',
 };
 
-export const xaiRules: readonly Rule<XaiModel>[] = [
+export const xaiRules: readonly VendorRule<XaiModel>[] = [
   {
     name: 'penalties and stop',
     source: 'https://github.com/miaoxworld/NativeTavern/issues/83',
     refuses: ({ body }, { id }) => {
-      const found = Object.keys(refused).find((name) => given(body, name));
-      return found === undefined
+      const rejectedField = Object.keys(rejectedFields).find((name) => isPresent(body, name));
+      return rejectedField === undefined
         ? undefined
-        : refusal(`Model ${id} does not support parameter ${refused[found]}.`);
+        : refusal(`Model ${id} does not support parameter ${rejectedFields[rejectedField]}.`);
     },
   },
   {
     name: 'an effort that the model does not have',
     source: 'https://github.com/BerriAI/litellm/pull/16265; words for one value of several recalled',
     refuses: ({ body }, { id, efforts }) => {
-      if (!given(body, 'reasoning_effort')) return undefined;
+      if (!isPresent(body, 'reasoning_effort')) return undefined;
       if (efforts.length === 0) return refusal(`Model ${id} does not support parameter reasoningEffort.`);
       return efforts.includes(textOf(body['reasoning_effort']))
         ? undefined

@@ -3,6 +3,7 @@ import { AuditModule, Taps } from '../audit';
 import { Database, Notifications, OutgoingModule, QuarantineState, Settings, Telemetry } from '../platform';
 import { ViewsModule } from '../views';
 import { Escrow } from './engine/escrow/escrow';
+import { AccountClosure } from './ledger/account-closure.service';
 import { Invoices } from './ledger/invoices';
 import { Ledger } from './ledger/ledger';
 import { PromotionStore } from './promotions/promotion-store';
@@ -61,6 +62,7 @@ const processorProviders = [
     PaymentFacts,
     RefundOrders,
     { provide: LOADED_SDK, inject: [Settings], useFactory: loadSdk },
+    AccountClosure,
     Ledger,
     BudgetRaises,
     CreditCeilings,

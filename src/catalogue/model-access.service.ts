@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { fault, type Scope } from '../kernel';
-import type { Tx } from '../platform';
+import { OnOrganisationMerge, type OrganisationMerger, type Tx } from '../platform';
 import { CatalogueEditor } from './catalogue-editor.service';
 import { lockCatalogue, getModelByName, modelNotFoundError } from './catalogue-lock';
 import {
@@ -13,7 +13,7 @@ import {
   organisationExists,
   type OrganisationModelAccess,
 } from './model-access.query';
-import { upsertModelPolicy } from './model-access.store';
+import { copyGrants, upsertModelPolicy } from './model-access.store';
 import { checkPolicy, type ModelPolicy } from './model-policy';
 
 export interface DepartmentModelAccess {
@@ -51,6 +51,12 @@ export class ModelAccess {
     const before = await this.organisation(tx, organisationId, modelName);
     await this.editor.setOrganisationAccess(tx, modelName, organisationId, change);
     return { before, after: await this.organisation(tx, organisationId, modelName) };
+  }
+
+  /** Grants to a source become grants to the target; the sources' own switches are dropped. */
+  @OnOrganisationMerge()
+  async moveGrants(tx: Tx, { sourceIds, targetId }: OrganisationMerger): Promise<void> {
+    await copyGrants(tx, sourceIds, targetId);
   }
 
   async policy(scope: Scope, tx: Tx, organisationId: number): Promise<ModelPolicy> {

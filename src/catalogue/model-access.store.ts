@@ -51,3 +51,14 @@ export async function upsertModelPolicy(
     [organisationId, mode, patterns],
   );
 }
+
+/** Grants to a source become grants to the target; the sources' own switches are dropped. */
+export async function copyGrants(tx: Tx, sourceIds: readonly number[], targetId: number): Promise<void> {
+  await tx.query(
+    `INSERT INTO model_organisation_access (model_id, organisation_id, granted, enabled)
+     SELECT DISTINCT model_id, $2::integer, true, true FROM model_organisation_access
+      WHERE organisation_id = ANY ($1::integer[]) AND granted
+     ON CONFLICT (model_id, organisation_id) DO UPDATE SET granted = true`,
+    [sourceIds, targetId],
+  );
+}

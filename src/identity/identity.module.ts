@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../audit';
-import { SecretsModule } from '../platform';
+import { HooksModule, SecretsModule } from '../platform';
 import { accountProviders } from './accounts';
 import { AdminViewService } from './admin-view.service';
 import { identityEntities } from './entities';
@@ -29,7 +29,7 @@ const providers = [
 ];
 
 @Module({
-  imports: [AuditModule, SecretsModule, TypeOrmModule.forFeature(identityEntities)],
+  imports: [AuditModule, HooksModule, SecretsModule, TypeOrmModule.forFeature(identityEntities)],
   providers,
   exports: [...providers, TypeOrmModule],
 })

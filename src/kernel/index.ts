@@ -23,5 +23,6 @@ export * from './fields';
 export * from './region';
 export * from './schema';
 export * from './statistics';
+export { type MaybePromise, whenReady } from './maybe-promise';
 export { type Camel, camelCased, snakeCased } from './names';
 export { rejectStale, versionOf } from './contents-version';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { normalizeIp } from '@nestjs/throttler';
-import { Fault, fault, MINUTE_MS } from '../kernel';
+import { Fault, fault, type MaybePromise, MINUTE_MS } from '../kernel';
 import { Settings } from '../platform';
 import type { Caller } from './caller';
 import { KeyDirectory } from './key-directory';
@@ -19,7 +19,7 @@ export class KeyAuthenticator {
   ) {}
 
   /** Calls `addressOf` only after a failure. */
-  admit(text: string, addressOf: () => string, connection?: object): Caller | Promise<Caller> {
+  admit(text: string, addressOf: () => string, connection?: object): MaybePromise<Caller> {
     try {
       const caller = this.directory.authenticate(text, connection);
       return caller instanceof Promise

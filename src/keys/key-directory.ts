@@ -3,7 +3,7 @@ import { type BeforeApplicationShutdown, Injectable, type OnModuleInit } from '@
 import type { Attribution } from '../audit';
 import { type LimitRef, limitRefs } from '../billing';
 import { isInUse, PayerService, type OwnerStanding } from '../identity';
-import { type Fault, fault, fromUnknown, normaliseRegions, withDeadline } from '../kernel';
+import { type Fault, fault, fromUnknown, type MaybePromise, normaliseRegions, withDeadline } from '../kernel';
 import { Database, Notifications, OwnWrites, RevisionWatch, type TableRow, Settings } from '../platform';
 import type { Caller } from './caller';
 import { KeyCache, type KeyVerdict } from './key-cache';
@@ -62,7 +62,7 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
    * Returns synchronously for a cached key, otherwise after one lookup. Throws the refusal. `connection` identifies the
    * connection, so that a repeated key on it is not hashed again.
    */
-  authenticate(text: string, connection?: object): Caller | Promise<Caller> {
+  authenticate(text: string, connection?: object): MaybePromise<Caller> {
     if (text.length !== KEY_LENGTH) throw fault('invalid_api_key');
     const fingerprint = this.fingerprintOf(text, connection);
     const cached = this.watch.confirmedWithin(MAX_UNCONFIRMED_MS) ? this.cache.get(fingerprint) : undefined;

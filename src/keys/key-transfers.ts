@@ -1,5 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import type { Tx } from '../platform';
+import { type Changes, changesOf } from '../audit';
+import { OnOrganisationLeave } from '../identity';
+import { fault } from '../kernel';
+import {
+  BeforeUserErasure,
+  OnOrganisationMerge,
+  OnUserErasure,
+  type OrganisationMerger,
+  type Tx,
+} from '../platform';
 import { JOIN_OWNERS } from './key-scope';
 
 const SET_REVOKED = `status = 'revoked', revoked_at = now(), previous_hash = NULL, previous_until = NULL`;
@@ -31,10 +40,11 @@ export class KeyTransfers {
 
   /**
    * Revokes the keys of a user that belong to an organisation other than theirs, or to a part of one. Platform
-   * administrators serve all organisations. Returns the number of revoked keys.
+   * administrators serve all organisations.
    */
-  revokeForeign(tx: Tx, userId: number): Promise<number> {
-    return revokeKeys(
+  @OnOrganisationLeave()
+  async revokeForeign(tx: Tx, userId: number): Promise<Changes> {
+    const revoked = await revokeKeys(
       tx,
       `id IN (
          SELECT k.id FROM api_key k ${JOIN_OWNERS}
@@ -43,18 +53,25 @@ export class KeyTransfers {
                          WHERE o.id IS NOT NULL AND o.id IS DISTINCT FROM u.organisation_id))`,
       [userId],
     );
+    return changesOf({ keys_revoked: 0 }, { keys_revoked: revoked });
   }
 
-  /** Counts keys created by users; web chat keys are excluded because they come and go with sessions. */
-  async countLiveOfUser(tx: Tx, userId: number): Promise<number> {
-    const rows = await tx.query<{ count: number }[]>(
+  /** Requires that a user has no live keys; web chat keys are excluded because they come and go with sessions. */
+  @BeforeUserErasure()
+  async assertNoneLive(tx: Tx, userId: number): Promise<void> {
+    const [{ count } = { count: 0 }] = await tx.query<{ count: number }[]>(
       `SELECT count(*)::integer AS count FROM api_key
         WHERE user_id = $1 AND status <> 'revoked' AND kind <> 'webchat'`,
       [userId],
     );
-    return rows[0]?.count ?? 0;
+    if (count === 0) return;
+    throw fault('conflict', {
+      message: `This account has ${count} keys; revoke them first.`,
+      details: { reason: 'keys', count },
+    });
   }
 
+  @OnUserErasure()
   async revokeWebchatKey(tx: Tx, userId: number): Promise<void> {
     await tx.query(
       `UPDATE api_key SET ${SET_REVOKED}
@@ -63,10 +80,11 @@ export class KeyTransfers {
     );
   }
 
-  async moveOrganisations(tx: Tx, from: readonly number[], to: number): Promise<void> {
+  @OnOrganisationMerge()
+  async moveOrganisations(tx: Tx, { sourceIds, targetId }: OrganisationMerger): Promise<void> {
     await tx.query('UPDATE api_key SET organisation_id = $2 WHERE organisation_id = ANY ($1::integer[])', [
-      from,
-      to,
+      sourceIds,
+      targetId,
     ]);
   }
 }

@@ -1,5 +1,6 @@
 export * from './config';
 export * from './database';
+export * from './hooks';
 export * from './http-server';
 export * from './logging';
 export * from './mail';

@@ -4,7 +4,6 @@ export { judgeVersion } from './judge/judge-prompt';
 export { RUBRIC_VERSION } from './judge/rubric';
 export { EvaluationLedger } from './ledger/evaluation-ledger';
 export { EndedSamples } from './loop/ended-samples';
-export { moveEvaluation } from './loop/merged-evaluation';
 export { QualityModule } from './quality.module';
 export {
   type ModelReport,

@@ -19,6 +19,7 @@ import { Judges } from './loop/judges';
 import { JudgeStep } from './loop/judge-step';
 import { EndedSamples } from './loop/ended-samples';
 import { LearnStep } from './loop/learn-step';
+import { MergedEvaluation } from './loop/merged-evaluation';
 import { ReplayStep } from './loop/replay-step';
 import { RouterMemory } from './loop/router-memory';
 import { Samples } from './loop/samples';
@@ -51,6 +52,7 @@ import { QualitySettingsStore } from './settings/quality-settings.store';
     Judges,
     JudgeStep,
     LearnStep,
+    MergedEvaluation,
     QualityPolicies,
     QualitySettingsStore,
     ReplayStep,

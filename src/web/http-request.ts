@@ -34,9 +34,7 @@ export interface HttpRequest extends IncomingMessage {
   formPage?: string;
   /** Set if a page is shown again because its form was rejected. */
   refusal?: Refusal;
-  /** Set before parameters are read if the response is a page. */
-  isPage?: boolean;
-  /** Set if a page is shown again without an invalid query parameter. */
+  /** Set if a page is shown without an invalid query parameter. */
   refusedAddress?: Fault;
   /** Requested model and last supplier of a failed inference request. */
   attempted?: { readonly model: string; readonly supplier: string | null };

@@ -22,19 +22,18 @@ export const pageFormMetadata = 'switchboard:page-form';
 /** A class with validation rules, or fields by name. */
 export type BodyForm = Type | InputFields;
 
-/**
- * Reads the body of a change after the guards, so that rejected requests use no memory.
- * The raw bytes stay next to the parsed form, because webhook signatures cover them.
- */
+/** Reads the bodies of changes. The raw bytes stay next to the parsed form, because webhook signatures cover them. */
 @Injectable()
-export class PortalBodyInterceptor implements NestInterceptor {
+export class PortalBody {
   constructor(
     private readonly settings: Settings,
     private readonly reflector: Reflector,
   ) {}
 
-  async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
+  /** Does nothing if a guard has read the body already. */
+  async read(context: ExecutionContext): Promise<void> {
     const request = requestOf(context);
+    if (request.body !== undefined) return;
     if (hasBody(request)) {
       const ownLimit = this.reflector.get<number | undefined>(bodyLimitMetadata, context.getHandler());
       request.rawBody = await readBody(request, ownLimit ?? this.settings.portalBodyLimitBytes);
@@ -47,6 +46,16 @@ export class PortalBodyInterceptor implements NestInterceptor {
       request.formPage = takeFormPage(request.body);
     }
     request.body ??= {};
+  }
+}
+
+/** Reads the body after the guards, so that rejected requests use no memory. */
+@Injectable()
+export class PortalBodyInterceptor implements NestInterceptor {
+  constructor(private readonly body: PortalBody) {}
+
+  async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
+    await this.body.read(context);
     return next.handle();
   }
 }

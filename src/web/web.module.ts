@@ -15,6 +15,8 @@ import { Notices } from './notices';
 import { FormDeclarations } from './pages/form-declarations';
 import { PageFrames } from './pages/page-frame';
 import { PageRenderer } from './pages/page-renderer';
+import { RefusedForms } from './pages/refused-forms';
+import { PortalBody } from './portal-body.interceptor';
 import { PortalHosts } from './portal-hosts';
 import { securityHeaders } from './security-headers';
 
@@ -39,8 +41,10 @@ import { securityHeaders } from './security-headers';
     FormDeclarations,
     PageFrames,
     PageRenderer,
+    RefusedForms,
     Notices,
     ClientAddress,
+    PortalBody,
     PortalHosts,
     { provide: APP_FILTER, useClass: FaultFilter },
   ],
@@ -49,6 +53,7 @@ import { securityHeaders } from './security-headers';
     PageRenderer,
     Notices,
     ClientAddress,
+    PortalBody,
     PortalHosts,
     AuditModule,
     IdentityModule,

@@ -1,44 +1,48 @@
 import type { Browser } from 'playwright-core';
-import { noFaults } from '../support/browser/page-gate';
-import type { Person } from '../integration/admin/house';
-import { AlertHouse, PATH } from '../integration/alerts/alert-house';
-import { checkViewings, describeWithBrowser, launchBrowser } from './browser';
+import { noIssues } from '../support/browser/page-gate';
+import type { Person } from '../integration/admin/portal-fixture';
+import { AlertFixture, ALERTS_PATH } from '../integration/alerts/alert-fixture';
+import { checkPageInAllViewings, describeWithBrowser, launchBrowser } from './browser';
 
-describeWithBrowser('alerts', () => {
+describeWithBrowser('Alert pages', () => {
   let browser: Browser;
-  let house: AlertHouse;
+  let fixture: AlertFixture;
   let platform: Person;
   let owner: Person;
   let alert: string;
 
   beforeAll(async () => {
-    [browser, house] = await Promise.all([launchBrowser(), AlertHouse.open()]);
-    platform = await house.house.person('platform_owner');
-    owner = await house.house.person('org_owner');
-    for (const kind of ['webhook', 'slack', 'pagerduty']) await house.channel(platform, kind);
-    house.receivers.trouble = (path) => (path === 'slack' ? { status: 404, body: 'no_service' } : null);
-    await house.disk(0.04);
-    await house.pass();
-    alert = (await house.alerts('disk-low'))[0]!.id;
+    [browser, fixture] = await Promise.all([launchBrowser(), AlertFixture.open()]);
+    platform = await fixture.portal.person('platform_owner');
+    owner = await fixture.portal.person('org_owner');
+    for (const kind of ['webhook', 'slack', 'pagerduty']) await fixture.createChannel(platform, kind);
+    fixture.receivers.override = (path) => (path === 'slack' ? { status: 404, body: 'no_service' } : null);
+    await fixture.reportDisk(0.04);
+    await fixture.poll();
+    alert = (await fixture.alerts('disk-low'))[0]!.id;
   });
 
   afterAll(async () => {
     await browser?.close();
-    await house?.close();
+    await fixture?.close();
   });
 
-  test('pages are accessible, obey the policy and fit', async () => {
+  test('alert pages are accessible, comply with the CSP and fit the screen', async () => {
     const visits = [
       ...['', `/${alert}`, '/rules', '/channels', '?state=all&severity=urgent'].map(
         (path) => [platform, path] as const,
       ),
       ...['', '/rules', '/channels'].map((path) => [owner, path] as const),
     ];
-    const faults = [];
+    const problems = [];
     for (const [person, path] of visits) {
-      const found = await checkViewings(browser, `${house.house.app.url}${PATH}${path}`, person.cookie);
-      if (JSON.stringify(found) !== JSON.stringify(noFaults)) faults.push({ path, found });
+      const pageFaults = await checkPageInAllViewings(
+        browser,
+        `${fixture.portal.app.url}${ALERTS_PATH}${path}`,
+        person.cookie,
+      );
+      if (JSON.stringify(pageFaults) !== JSON.stringify(noIssues)) problems.push({ path, found: pageFaults });
     }
-    expect(faults).toEqual([]);
+    expect(problems).toEqual([]);
   }, 120_000);
 });

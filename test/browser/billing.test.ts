@@ -1,57 +1,57 @@
 import type { Browser } from 'playwright-core';
-import { type Payer, PaymentHouse } from '../integration/payments/payment-house';
-import { checkViewings, describeWithBrowser, giveCookie, launchBrowser, withPage } from './browser';
-import { noFaults } from '../support/browser/page-gate';
+import { type Payer, PaymentFixture } from '../integration/payments/payment-fixture';
+import { checkPageInAllViewings, describeWithBrowser, setCookie, launchBrowser, withPage } from './browser';
+import { noIssues } from '../support/browser/page-gate';
 import { freePort } from '../system/free-port';
 
-describeWithBrowser('the pages of billing', () => {
+describeWithBrowser('Billing pages', () => {
   let browser: Browser;
-  let house: PaymentHouse;
+  let fixture: PaymentFixture;
   let payer: Payer;
 
   beforeAll(async () => {
     const port = await freePort();
-    [browser, house] = await Promise.all([
+    [browser, fixture] = await Promise.all([
       launchBrowser(),
-      PaymentHouse.start({
+      PaymentFixture.start({
         NODE_ENV: 'development',
         PORT: String(port),
         BASE_URL: `http://127.0.0.1:${port}`,
         LOG_LEVEL: 'error',
       }),
     ]);
-    payer = await house.payer({ displayName: 'Ada Lovelace' });
-    const intent = await house.topUp(payer, 50);
-    await house.topUp(payer, 25, '5555555555554444');
-    house.simulator.account.back.refund(intent, 1000);
-    await house.deliverAll();
-    await house.checkout(payer, 10);
+    payer = await fixture.payer({ displayName: 'Ada Lovelace' });
+    const intent = await fixture.topUp(payer, 50);
+    await fixture.topUp(payer, 25, '5555555555554444');
+    fixture.simulator.account.refundsAndDisputes.refund(intent, 1000);
+    await fixture.deliverAll();
+    await fixture.checkout(payer, 10);
   });
 
   afterAll(async () => {
     await browser?.close();
-    await house?.close();
+    await fixture?.close();
   });
 
   test.each(['', '?amount=3', '/payments', '/ledger', '/statements'])(
-    '/dashboard/billing%s is accessible, obeys the policy and fits',
+    '/dashboard/billing%s is accessible, complies with the CSP and fits the screen',
     async (path) => {
-      const address = `${house.app.url}/dashboard/billing${path}`;
-      expect(await checkViewings(browser, address, payer.cookie)).toEqual(noFaults);
+      const address = `${fixture.app.url}/dashboard/billing${path}`;
+      expect(await checkPageInAllViewings(browser, address, payer.cookie)).toEqual(noIssues);
     },
   );
 
-  test('so is the operators’ desk', async () => {
-    const operator = await house.payer({ role: 'platform_admin', displayName: 'Grace Hopper' });
-    const address = `${house.app.url}/dashboard/admin/billing?reconcile=30`;
-    expect(await checkViewings(browser, address, operator.cookie)).toEqual(noFaults);
+  test("operators' billing page is accessible, complies with the CSP and fits the screen", async () => {
+    const operator = await fixture.payer({ role: 'platform_admin', displayName: 'Grace Hopper' });
+    const address = `${fixture.app.url}/dashboard/admin/billing?reconcile=30`;
+    expect(await checkPageInAllViewings(browser, address, operator.cookie)).toEqual(noIssues);
   });
 
-  test('from the form to the credit: worked out, paid on the processor’s page, credited by its event', async () => {
-    const before = await house.balance(payer);
+  test('top-up form shows the amount, the payment is made at the processor and its event credits the wallet', async () => {
+    const balanceBefore = await fixture.balance(payer);
     await withPage(browser, { theme: 'light', width: 1280 }, async (page, context) => {
-      await giveCookie(context, house.app.url, payer.cookie);
-      await page.goto(`${house.app.url}/dashboard/billing`);
+      await setCookie(context, fixture.app.url, payer.cookie);
+      await page.goto(`${fixture.app.url}/dashboard/billing`);
       await page.fill('#top-up-amount', '40');
       await page.click('button[formmethod="get"]');
       await page.waitForURL('**/dashboard/billing?amount=40');
@@ -61,10 +61,10 @@ describeWithBrowser('the pages of billing', () => {
       await page.click('button');
       await page.waitForURL('**/dashboard/billing/return?payment=*');
       await page.getByText('Payment received, crediting…').waitFor();
-      expect(await house.balance(payer)).toBe(before);
-      await house.deliverAll();
+      expect(await fixture.balance(payer)).toBe(balanceBefore);
+      await fixture.deliverAll();
       await page.getByText('$40.00 was added to the wallet.').waitFor();
     });
-    expect(await house.balance(payer)).toBe(before + 40_000_000_000n);
+    expect(await fixture.balance(payer)).toBe(balanceBefore + 40_000_000_000n);
   });
 });

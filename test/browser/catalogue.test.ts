@@ -1,8 +1,8 @@
 import type { Browser } from 'playwright-core';
-import { AdminHouse } from '../integration/admin/admin-house';
-import { signIn } from '../support/people';
-import { checkViewings, describeWithBrowser, giveCookie, launchBrowser, withPage } from './browser';
-import { noFaults } from '../support/browser/page-gate';
+import { AdminHouse } from '../integration/admin/admin-fixture';
+import { signIn } from '../support/users';
+import { checkPageInAllViewings, describeWithBrowser, setCookie, launchBrowser, withPage } from './browser';
+import { noIssues } from '../support/browser/page-gate';
 
 const model = 'acme/a-model-with-a-name-as-long-as-they-are';
 const pages = [
@@ -15,16 +15,16 @@ const pages = [
   '/dashboard/admin/providers/edit?id=1',
 ];
 
-describeWithBrowser('the pages of the catalogue', () => {
+describeWithBrowser('Catalogue pages', () => {
   let browser: Browser;
-  let house: AdminHouse;
+  let fixture: AdminHouse;
 
   beforeAll(async () => {
-    [browser, house] = await Promise.all([
+    [browser, fixture] = await Promise.all([
       launchBrowser(),
       AdminHouse.open({ environment: { NODE_ENV: 'development', LOG_LEVEL: 'error' } }),
     ]);
-    const { admin } = house;
+    const { admin } = fixture;
     await admin.post('/dashboard/admin/providers', {
       name: 'acme',
       style: 'openai-style',
@@ -44,25 +44,25 @@ describeWithBrowser('the pages of the catalogue', () => {
   });
   afterAll(async () => {
     await browser?.close();
-    await house?.close();
+    await fixture?.close();
   });
 
-  test('the list of models has no column to scroll to beside the navigation, 1024 px', async () => {
+  test('model list does not scroll sideways next to the navigation at 1024 px', async () => {
     await withPage(browser, { theme: 'light', width: 1024 }, async (page, context) => {
-      await giveCookie(context, house.app.url, await signIn(house.app, house.admin.userId));
-      await page.goto(`${house.app.url}/dashboard/models`);
+      await setCookie(context, fixture.app.url, await signIn(fixture.app, fixture.admin.userId));
+      await page.goto(`${fixture.app.url}/dashboard/models`);
       expect(await page.locator('tbody th', { hasText: model }).locator('.tight').innerText()).toBe(
         'acme · eu',
       );
-      const over = await page.evaluate<number>(
+      const overflow = await page.evaluate<number>(
         `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.table-scroll'))`,
       );
-      expect(over).toBe(0);
+      expect(overflow).toBe(0);
     });
   });
 
-  test.each(pages)('%s is accessible, obeys the policy and fits', async (path) => {
-    const cookie = await signIn(house.app, house.admin.userId);
-    expect(await checkViewings(browser, house.app.url + path, cookie)).toEqual(noFaults);
+  test.each(pages)('%s is accessible, complies with the CSP and fits the screen', async (path) => {
+    const cookie = await signIn(fixture.app, fixture.admin.userId);
+    expect(await checkPageInAllViewings(browser, fixture.app.url + path, cookie)).toEqual(noIssues);
   });
 });

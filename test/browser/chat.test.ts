@@ -1,19 +1,19 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { startTestApp, type TestApp } from '../support/app';
-import { addUser, signIn } from '../support/people';
+import { addUser, signIn } from '../support/users';
 import { type Simulator, startSimulator } from '../support/simulator';
-import { checkViewings, describeWithBrowser, giveCookie, launchBrowser, withPage } from './browser';
-import { noFaults } from '../support/browser/page-gate';
+import { checkPageInAllViewings, describeWithBrowser, setCookie, launchBrowser, withPage } from './browser';
+import { noIssues } from '../support/browser/page-gate';
 import { until } from '../support/until';
 
-const onePixel = Buffer.from(
+const onePixelPng = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
 );
-const desk = { theme: 'light', width: 1280 } as const;
+const desktopViewing = { theme: 'light', width: 1280 } as const;
 
-/** A model may write these, which would harm a page that trusts it. */
-const hostile = [
+/** Model output that would harm a page that trusts it. */
+const hostileText = [
   'Look:',
   '<script>window.harmed = 1</script>',
   '<img src=x onerror="window.harmed = 2">',
@@ -25,14 +25,14 @@ const hostile = [
   '`const safe = "<b>";`',
 ].join(' ');
 
-/** A person drops a file beside the message. */
-const dropped = (name: string, text: string): string => `(() => {
+/** Returns a script that drops a file next to the message. */
+const dropFileScript = (name: string, text: string): string => `(() => {
   const dataTransfer = new DataTransfer();
   dataTransfer.items.add(new File([${JSON.stringify(text)}], ${JSON.stringify(name)}));
   document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
 })()`;
 
-describeWithBrowser('the chat in a real browser', () => {
+describeWithBrowser('Chat in a browser', () => {
   let browser: Browser;
   let app: TestApp;
   let supplier: Simulator;
@@ -56,7 +56,7 @@ describeWithBrowser('the chat in a real browser', () => {
     await supplier?.stop();
   });
 
-  const enter = (context: BrowserContext): Promise<void> => giveCookie(context, app.url, cookie);
+  const setSession = (context: BrowserContext): Promise<void> => setCookie(context, app.url, cookie);
   const post = async (path: string, body: object): Promise<Record<string, unknown>> => {
     const response = await fetch(app.url + path, {
       method: 'POST',
@@ -65,32 +65,32 @@ describeWithBrowser('the chat in a real browser', () => {
     });
     return (await response.json()) as Record<string, unknown>;
   };
-  const begin = async (): Promise<string> => {
+  const startConversation = async (): Promise<string> => {
     const { id } = await post('/api/conversations', { model: 'sim-small' });
     return `/dashboard/webchat/${String(id)}`;
   };
-  const say = async (thread: string, content: string): Promise<void> => {
+  const sendMessage = async (thread: string, content: string): Promise<void> => {
     await post(`/api/chat/${thread.split('/').at(-1) ?? ''}`, { content });
   };
-  const inThread = (thread: string, look: (page: Page, context: BrowserContext) => Promise<void>) =>
-    withPage(browser, desk, async (page, context) => {
-      await enter(context);
+  const openThread = (thread: string, look: (page: Page, context: BrowserContext) => Promise<void>) =>
+    withPage(browser, desktopViewing, async (page, context) => {
+      await setSession(context);
       await page.goto(app.url + thread, { waitUntil: 'load' });
       await look(page, context);
     });
 
-  test('its pages are accessible, obey the policy and fit', async () => {
-    const thread = await begin();
-    await say(
+  test('chat pages are accessible, comply with the CSP and fit the screen', async () => {
+    const thread = await startConversation();
+    await sendMessage(
       thread,
       `Please answer with a long-word-${'x'.repeat(80)} [[echo=**Bold** \`code\` and a list]]`,
     );
     for (const path of ['/dashboard/webchat', thread])
-      expect(await checkViewings(browser, app.url + path, cookie)).toEqual(noFaults);
+      expect(await checkPageInAllViewings(browser, app.url + path, cookie)).toEqual(noIssues);
   });
 
-  test('the first message starts its conversation and is answered in its page', async () => {
-    await inThread('/dashboard/webchat', async (page) => {
+  test('first message starts its conversation and is answered on its page', async () => {
+    await openThread('/dashboard/webchat', async (page) => {
       expect(await page.evaluate('document.activeElement.id')).toBe('chat-message');
       await page.keyboard.type('Hello [[echo=**at** once]]');
       await page.keyboard.press('Control+Enter');
@@ -102,10 +102,10 @@ describeWithBrowser('the chat in a real browser', () => {
     });
   });
 
-  test('pictures go with the first message, for a model that takes them', async () => {
-    await inThread('/dashboard/webchat', async (page) => {
+  test('images are sent with the first message to a model that accepts them', async () => {
+    await openThread('/dashboard/webchat', async (page) => {
       await page.selectOption('#chat-model', 'sim-reason');
-      const picture = { name: 'pier.png', mimeType: 'image/png', buffer: onePixel };
+      const picture = { name: 'pier.png', mimeType: 'image/png', buffer: onePixelPng };
       await page.setInputFiles('#chat-file', picture);
       await page.locator('#chat-file-note', { hasText: 'pier.png was not added' }).waitFor();
       expect(await page.isVisible('#chat-chips')).toBe(false);
@@ -122,18 +122,18 @@ describeWithBrowser('the chat in a real browser', () => {
     });
   });
 
-  test('a text file goes with the message, to any model, and what cannot be read leaves the box usable', async () => {
+  test('text file is sent with the message to any model, and an unreadable file leaves the form usable', async () => {
     const { id } = await post('/api/conversations', { model: 'sim-reason' });
-    await inThread(`/dashboard/webchat/${String(id)}`, async (page) => {
-      const notes = { name: 'notes.md', mimeType: '', buffer: Buffer.from('Zürich ``` wins') };
-      const binary = { name: 'tool.bin', mimeType: 'text/plain', buffer: Buffer.from([0xff, 0, 1]) };
-      await page.setInputFiles('#chat-file', [binary, notes]);
+    await openThread(`/dashboard/webchat/${String(id)}`, async (page) => {
+      const textFile = { name: 'notes.md', mimeType: '', buffer: Buffer.from('Zürich ``` wins') };
+      const binaryFile = { name: 'tool.bin', mimeType: 'text/plain', buffer: Buffer.from([0xff, 0, 1]) };
+      await page.setInputFiles('#chat-file', [binaryFile, textFile]);
       await page.locator('#chat-chips li', { hasText: 'notes.md' }).waitFor();
       expect(await page.locator('#chat-file-note').innerText()).toContain('tool.bin was not added');
       await page.click('#chat-chips button[aria-label="Remove notes.md"]');
       expect(await page.isVisible('#chat-chips')).toBe(false);
       expect(await page.evaluate('document.activeElement.id')).toBe('chat-message');
-      await page.evaluate(dropped('notes.md', 'Zürich ``` wins'));
+      await page.evaluate(dropFileScript('notes.md', 'Zürich ``` wins'));
       await page.locator('#chat-chips li', { hasText: 'notes.md' }).waitFor();
       await page.fill('#chat-message', 'Read this [[echo=I read it]]');
       await page.click('#chat-send');
@@ -147,10 +147,10 @@ describeWithBrowser('the chat in a real browser', () => {
     });
   });
 
-  test('a file of another kind than its name says can be removed, and the message is sent without it', async () => {
-    await inThread(await begin(), async (page) => {
-      const fake = { name: 'fake.png', mimeType: 'image/png', buffer: Buffer.from('no picture') };
-      await page.setInputFiles('#chat-file', fake);
+  test('file whose content differs from its name can be removed before the message is sent', async () => {
+    await openThread(await startConversation(), async (page) => {
+      const fakeImage = { name: 'fake.png', mimeType: 'image/png', buffer: Buffer.from('no picture') };
+      await page.setInputFiles('#chat-file', fakeImage);
       await page.locator('#chat-chips li', { hasText: 'fake.png' }).waitFor();
       await page.fill('#chat-message', 'Look [[echo=at nothing]]');
       await page.click('#chat-send');
@@ -162,30 +162,30 @@ describeWithBrowser('the chat in a real browser', () => {
     });
   });
 
-  test('a failed call is an alert with code, request and next step, after a reload too', async () => {
+  test('failed call is displayed as an alert with code, request and next step, also after a reload', async () => {
     await supplier.addFault({ times: 5, fault: { kind: 'status', status: 400 } });
-    await inThread(await begin(), async (page) => {
+    await openThread(await startConversation(), async (page) => {
       await page.fill('#chat-message', 'Hello');
       await page.click('#chat-send');
       const alert = page.locator('#chat-log').getByRole('alert');
       await alert.filter({ hasText: 'No answer.' }).waitFor();
-      const shown = await alert.innerText();
-      expect(shown).toMatch(/Code\s+[a-z_]+\s+Request\s+[0-9a-f-]{36}/);
-      expect(shown).toContain('Correct what the message names and try again.');
+      const alertText = await alert.innerText();
+      expect(alertText).toMatch(/Code\s+[a-z_]+\s+Request\s+[0-9a-f-]{36}/);
+      expect(alertText).toContain('Correct what the message names and try again.');
       expect(await page.locator('#chat-log .message-assistant').count()).toBe(0);
-      const marks = await alert.locator('code').allInnerTexts();
+      const alertCodes = await alert.locator('code').allInnerTexts();
       expect(await page.isVisible('#chat-retry')).toBe(true);
       await page.reload();
-      expect(await alert.locator('code').allInnerTexts()).toEqual(marks);
+      expect(await alert.locator('code').allInnerTexts()).toEqual(alertCodes);
       expect(await page.locator('#chat-log .message-assistant').count()).toBe(0);
       await supplier.clearFaults();
-      expect(await checkViewings(browser, page.url(), cookie)).toEqual(noFaults);
+      expect(await checkPageInAllViewings(browser, page.url(), cookie)).toEqual(noIssues);
     });
   });
 
-  test('an answer that breaks off keeps what was said, with the alert below it', async () => {
+  test('interrupted response keeps its text with the alert below it', async () => {
     await supplier.addFault({ times: 1, fault: { kind: 'cut', after: 6 } });
-    await inThread(await begin(), async (page) => {
+    await openThread(await startConversation(), async (page) => {
       await page.fill('#chat-message', 'Long [[tokens=40]] [[pace=0]]');
       await page.click('#chat-send');
       await page.getByRole('alert').filter({ hasText: 'The answer broke off.' }).waitFor();
@@ -194,8 +194,8 @@ describeWithBrowser('the chat in a real browser', () => {
     });
   });
 
-  test('a turn by keyboard: it is sent, drawn as it comes, and ends with its cost, said once', async () => {
-    await inThread(await begin(), async (page) => {
+  test('turn by keyboard is sent, rendered as it streams and announced once with its cost', async () => {
+    await openThread(await startConversation(), async (page) => {
       await page.focus('#chat-message');
       await page.keyboard.type('Hello [[echo=**well** met]]');
       await page.keyboard.press('Control+Enter');
@@ -206,7 +206,7 @@ describeWithBrowser('the chat in a real browser', () => {
       );
       expect(await page.locator('#chat-log').getAttribute('aria-live')).toBe('off');
       expect(await page.locator('#chat-log').getAttribute('aria-busy')).toBe('false');
-      // It is emptied and written in the next frame, so that the same words are said again.
+      // The announcer is emptied and written in the next frame, so that equal texts are announced again.
       await page.waitForSelector('#announcer:text-is("Answer complete")', { state: 'attached' });
       expect(await page.evaluate('document.activeElement.id')).toBe('chat-message');
       await page.reload();
@@ -214,19 +214,19 @@ describeWithBrowser('the chat in a real browser', () => {
     });
   });
 
-  test('a message that was not taken is in the field again, with its pictures, and is sent once', async () => {
-    const thread = await begin();
-    await say(thread, 'Before [[echo=early]]');
-    await inThread(thread, async (page) => {
-      const turns: unknown[] = [];
+  test('rejected message is restored to the field with its images and is sent once', async () => {
+    const thread = await startConversation();
+    await sendMessage(thread, 'Before [[echo=early]]');
+    await openThread(thread, async (page) => {
+      const sentTurns: unknown[] = [];
       let isDown = true;
       await page.route('**/api/chat/*', async (route) => {
         const { turn, content } = route.request().postDataJSON() as { turn: string; content: string };
-        turns.push([turn, content]);
+        sentTurns.push([turn, content]);
         await (isDown ? route.abort() : route.continue());
       });
       await page.fill('#chat-message', 'Hello [[echo=well met]]');
-      const picture = { name: 'pier.png', mimeType: 'image/png', buffer: onePixel };
+      const picture = { name: 'pier.png', mimeType: 'image/png', buffer: onePixelPng };
       await page.setInputFiles('#chat-file', picture);
       await page.locator('#chat-chips li', { hasText: 'pier.png' }).waitFor();
       await page.click('#chat-send');
@@ -241,7 +241,7 @@ describeWithBrowser('the chat in a real browser', () => {
       isDown = false;
       await page.click('#chat-send');
       await page.locator('#chat-log .message-assistant [data-said]', { hasText: 'well met' }).waitFor();
-      expect(turns[1]).toEqual(turns[0]);
+      expect(sentTurns[1]).toEqual(sentTurns[0]);
       await page.waitForSelector('#chat-send:not([hidden])');
       expect(await page.inputValue('#chat-message')).toBe('');
       await page.reload();
@@ -250,8 +250,8 @@ describeWithBrowser('the chat in a real browser', () => {
     });
   });
 
-  test('a first message that was not taken is not lost with its page', async () => {
-    await inThread('/dashboard/webchat', async (page) => {
+  test('rejected first message is not lost with its page', async () => {
+    await openThread('/dashboard/webchat', async (page) => {
       await page.route('**/api/chat/*', (route) => route.abort());
       await page.fill('#chat-message', 'Hello [[echo=at last]]');
       await page.click('#chat-start .button-primary');
@@ -269,8 +269,8 @@ describeWithBrowser('the chat in a real browser', () => {
     });
   });
 
-  test('Escape stops: what came stays, marked and charged, and can be asked again', async () => {
-    await inThread(await begin(), async (page) => {
+  test('Escape stops a response: its text stays, is marked and charged, and can be regenerated', async () => {
+    await openThread(await startConversation(), async (page) => {
       await page.fill('#chat-message', 'Slow [[tokens=60]] [[pace=60]]');
       await page.click('#chat-send');
       await page.waitForSelector('#chat-log .message-assistant [data-said] p');
@@ -286,17 +286,17 @@ describeWithBrowser('the chat in a real browser', () => {
     });
   });
 
-  test('a thumb is given and taken back in place, and a change of model needs no button', async () => {
-    const thread = await begin();
-    await say(thread, 'Hello [[echo=well met]]');
-    await inThread(thread, async (page) => {
-      const up = page.locator('#chat-log [data-thumb=up]');
-      await up.focus();
+  test('feedback is set and withdrawn in place, and changing the model needs no button', async () => {
+    const thread = await startConversation();
+    await sendMessage(thread, 'Hello [[echo=well met]]');
+    await openThread(thread, async (page) => {
+      const thumbUp = page.locator('#chat-log [data-thumb=up]');
+      await thumbUp.focus();
       await page.keyboard.press('Enter');
       await page.waitForSelector('#chat-log [data-thumb=up][aria-pressed=true]');
       await page.click('#chat-log [data-thumb=down]');
       await page.waitForSelector('#chat-log [data-thumb=down][aria-pressed=true]');
-      expect(await up.getAttribute('aria-pressed')).toBe('false');
+      expect(await thumbUp.getAttribute('aria-pressed')).toBe('false');
       await page.click('#chat-log [data-thumb=down]');
       await page.waitForSelector('#chat-log [data-thumb=down][aria-pressed=false]');
       expect(await page.isVisible('#chat-model-change')).toBe(false);
@@ -310,11 +310,11 @@ describeWithBrowser('the chat in a real browser', () => {
     });
   });
 
-  test('a long conversation opens at its end on a narrow screen, and its list is one link away', async () => {
-    const thread = await begin();
-    await say(thread, 'Long [[tokens=600]]');
+  test('long conversation opens at its end on a narrow screen with its list a link away', async () => {
+    const thread = await startConversation();
+    await sendMessage(thread, 'Long [[tokens=600]]');
     await withPage(browser, { theme: 'dark', width: 360 }, async (page, context) => {
-      await enter(context);
+      await setSession(context);
       await page.goto(app.url + thread, { waitUntil: 'load' });
       await until(() =>
         page.evaluate<boolean>('scrollY + innerHeight > document.documentElement.scrollHeight - 200'),
@@ -327,42 +327,44 @@ describeWithBrowser('the chat in a real browser', () => {
     });
   });
 
-  test('a hostile answer harms nothing, loads nothing, and is still readable', async () => {
-    const thread = await begin();
-    await inThread(thread, async (page) => {
-      const foreign: string[] = [];
-      const complaints: string[] = [];
+  test('hostile response causes no harm, loads nothing and stays readable', async () => {
+    const thread = await startConversation();
+    await openThread(thread, async (page) => {
+      const foreignRequests: string[] = [];
+      const consoleErrors: string[] = [];
       page.on('request', (request) => {
         if (!request.url().startsWith(app.url) && !request.url().startsWith('data:'))
-          foreign.push(request.url());
+          foreignRequests.push(request.url());
       });
       page.on('console', (message) => {
-        if (message.type() === 'error') complaints.push(message.text());
+        if (message.type() === 'error') consoleErrors.push(message.text());
       });
-      await page.fill('#chat-message', `Be evil [[echo=${hostile}]]`);
+      await page.fill('#chat-message', `Be evil [[echo=${hostileText}]]`);
       await page.click('#chat-send');
       await page.waitForSelector('#chat-log .message-assistant [data-said] code');
       await page.waitForSelector('#chat-send:not([hidden])');
-      const said = page.locator('#chat-log .message-assistant [data-said]');
+      const responseText = page.locator('#chat-log .message-assistant [data-said]');
       expect(await page.evaluate('window.harmed')).toBeUndefined();
-      expect(await said.locator('script, img, form, input, style, svg:not(.icon), iframe').count()).toBe(0);
-      expect(await said.locator('a').count()).toBe(1);
-      const link = said.locator('a');
+      expect(
+        await responseText.locator('script, img, form, input, style, svg:not(.icon), iframe').count(),
+      ).toBe(0);
+      expect(await responseText.locator('a').count()).toBe(1);
+      const link = responseText.locator('a');
       expect(await link.getAttribute('rel')).toBe('noopener noreferrer nofollow');
       expect(await link.innerText()).toContain('evil.example');
-      expect(await said.innerText()).toContain('<script>window.harmed = 1</script>');
-      expect(await said.locator('code').innerText()).toContain('const safe = "<b>";');
+      expect(await responseText.innerText()).toContain('<script>window.harmed = 1</script>');
+      expect(await responseText.locator('code').innerText()).toContain('const safe = "<b>";');
       await page.reload();
       expect(await page.evaluate('window.harmed')).toBeUndefined();
-      expect(await said.locator('script, img, form, input, style, iframe').count()).toBe(0);
-      expect([foreign, complaints]).toEqual([[], []]);
+      expect(await responseText.locator('script, img, form, input, style, iframe').count()).toBe(0);
+      expect([foreignRequests, consoleErrors]).toEqual([[], []]);
     });
   });
 
-  test('the page loads at most 64 KB of scripts and styles, compressed', async () => {
-    const thread = await begin();
+  test('chat page loads at most 64 KB of compressed scripts and styles', async () => {
+    const thread = await startConversation();
     const { gzipSync } = await import('node:zlib');
-    await inThread(thread, async (page) => {
+    await openThread(thread, async (page) => {
       const addresses = await page.evaluate<string[]>(
         `[...document.querySelectorAll('script[src], link[rel=stylesheet]')].map((part) => part.src || part.href)`,
       );

@@ -2,12 +2,19 @@ import type { Browser, BrowserContext } from 'playwright-core';
 import { ActivityLog } from '#product/audit';
 import { Organisation } from '#product/identity';
 import { startTestApp, type TestApp } from '../support/app';
-import { addUser, signIn } from '../support/people';
-import { checkViewings, describeWithBrowser, giveCookie, launchBrowser, viewings, withPage } from './browser';
-import { checkPage, noFaults } from '../support/browser/page-gate';
+import { addUser, signIn } from '../support/users';
+import {
+  checkPageInAllViewings,
+  describeWithBrowser,
+  setCookie,
+  launchBrowser,
+  viewings,
+  withPage,
+} from './browser';
+import { checkPage, noIssues } from '../support/browser/page-gate';
 import { until } from '../support/until';
 
-describeWithBrowser('the frame of the dashboard', () => {
+describeWithBrowser('Dashboard layout', () => {
   let browser: Browser;
   let app: TestApp;
   let owner: string;
@@ -44,66 +51,66 @@ describeWithBrowser('the frame of the dashboard', () => {
     await app?.close();
   });
 
-  const enter = (context: BrowserContext, session = owner): Promise<void> =>
-    giveCookie(context, app.url, session);
+  const setSession = (context: BrowserContext, session = owner): Promise<void> =>
+    setCookie(context, app.url, session);
 
   test.each(['/dashboard/activity', '/dashboard/activity?q=absent', '/dashboard/jump?q=zzz'])(
-    '%s is accessible, obeys the policy and fits',
+    '%s is accessible, complies with the CSP and fits the screen',
     async (path) => {
-      expect(await checkViewings(browser, app.url + path, owner)).toEqual(noFaults);
+      expect(await checkPageInAllViewings(browser, app.url + path, owner)).toEqual(noIssues);
     },
   );
 
-  test('so does the administration’s view, with its notice and an open detail', async () => {
+  test('administration view with its notice and an open detail is accessible, complies with the CSP and fits', async () => {
     const session = await signIn(app, await addUser(app, 'platform_owner'));
-    const faults = await withPage(browser, viewings[0], async (page, context) => {
-      await enter(context, session);
+    const pageFaults = await withPage(browser, viewings[0], async (page, context) => {
+      await setSession(context, session);
       await page.goto(`${app.url}/dashboard/activity`);
       await page.click('form[action="/dashboard/toggle-admin-mode"] button');
       await page.waitForURL('**/dashboard');
-      const open = async (): Promise<void> => {
+      const openDetail = async (): Promise<void> => {
         await page.waitForSelector('.admin-strip select');
         await page.click('[data-toggle-row] >> nth=0');
       };
-      return checkPage(page, `${app.url}/dashboard/activity`, open, viewings.slice(1));
+      return checkPage(page, `${app.url}/dashboard/activity`, openDetail, viewings.slice(1));
     });
-    expect(faults).toEqual(noFaults);
+    expect(pageFaults).toEqual(noIssues);
   });
 
-  test('the shortcut of a single letter can be switched off', async () => {
+  test('single-letter shortcut can be switched off', async () => {
     await withPage(browser, { theme: 'light', width: 1280 }, async (page, context) => {
-      await enter(context);
-      const slash = async (): Promise<string> => {
+      await setSession(context);
+      const focusAfterSlash = async (): Promise<string> => {
         await page.goto(`${app.url}/dashboard/request-log`, { waitUntil: 'load' });
         await page.keyboard.press('/');
         return page.evaluate('document.activeElement.id');
       };
-      expect(await slash()).toBe('filter-request_id');
+      expect(await focusAfterSlash()).toBe('filter-request_id');
       await page.goto(`${app.url}/dashboard/settings`, { waitUntil: 'load' });
       await page.uncheck('#shortcuts-choice');
-      expect(await slash()).toBe('');
+      expect(await focusAfterSlash()).toBe('');
       await page.goto(`${app.url}/dashboard/settings`, { waitUntil: 'load' });
       expect(await page.isChecked('#shortcuts-choice')).toBe(false);
       await page.check('#shortcuts-choice');
-      expect(await slash()).toBe('filter-request_id');
+      expect(await focusAfterSlash()).toBe('filter-request_id');
     });
   });
 
-  test('on a narrow screen a refused form opens at its field, and the navigation at its entry', async () => {
-    const box = (id: string) => `(() => {
+  test('rejected form opens at its field and navigation at its current entry on a narrow screen', async () => {
+    const boxScript = (id: string) => `(() => {
       const { top, bottom, left, right } = document.querySelector('${id}').getBoundingClientRect();
       return top >= 0 && bottom <= innerHeight && left >= 0 && right <= innerWidth;
     })()`;
     await withPage(browser, { theme: 'light', width: 360 }, async (page, context) => {
-      await enter(context);
+      await setSession(context);
       await page.goto(`${app.url}/dashboard/settings`);
-      expect(await page.evaluate(box('.nav [aria-current]'))).toBe(true);
+      expect(await page.evaluate(boxScript('.nav [aria-current]'))).toBe(true);
       const confirmation = page.locator('#confirmation');
       await confirmation.fill('not the address');
       await confirmation.press('Enter');
       await page.waitForSelector('#confirmation[aria-invalid]');
       expect(await page.evaluate('document.activeElement.id')).toBe('confirmation');
-      await until(() => page.evaluate<boolean>(box('#confirmation')));
+      await until(() => page.evaluate<boolean>(boxScript('#confirmation')));
       expect(await confirmation.inputValue()).toBe('not the address');
     });
   });

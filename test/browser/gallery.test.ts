@@ -1,16 +1,16 @@
 import type { Browser } from 'playwright-core';
-import { checkViewings, describeWithBrowser, launchBrowser, withPage } from './browser';
-import { checkPage, noFaults } from '../support/browser/page-gate';
-import { startPages, type Pages } from './pages';
+import { checkPageInAllViewings, describeWithBrowser, launchBrowser, withPage } from './browser';
+import { checkPage, noIssues } from '../support/browser/page-gate';
+import { startPages, type DevelopmentSite } from './pages';
 
 const paths = ['/', '/dev/components?', '/dev/outbox?', '/absent', '/dev/outbox?id=~&'];
 
-const withToken = (path: string, { token }: Pages): string =>
+const withToken = (path: string, { token }: DevelopmentSite): string =>
   path.includes('?') ? `${path}token=${token}` : path;
 
-describeWithBrowser('pages in a real browser', () => {
+describeWithBrowser('Pages in a browser', () => {
   let browser: Browser;
-  let server: Pages;
+  let server: DevelopmentSite;
 
   beforeAll(async () => {
     [browser, server] = await Promise.all([launchBrowser(), startPages()]);
@@ -21,33 +21,33 @@ describeWithBrowser('pages in a real browser', () => {
     await server?.stop();
   });
 
-  test.each(paths)('%s is accessible, obeys the policy and fits', async (path) => {
-    expect(await checkViewings(browser, server.url + withToken(path, server))).toEqual(noFaults);
+  test.each(paths)('%s is accessible, complies with the CSP and fits the screen', async (path) => {
+    expect(await checkPageInAllViewings(browser, server.url + withToken(path, server))).toEqual(noIssues);
   });
 
-  test('an open dialog is accessible too', async () => {
-    const faults = await withPage(browser, { theme: 'dark', width: 360 }, (page) =>
+  test('open dialog is accessible', async () => {
+    const pageFaults = await withPage(browser, { theme: 'dark', width: 360 }, (page) =>
       checkPage(page, `${server.url}/dev/components?token=${server.token}`, async () => {
         await page.click('[data-dialog-open=delete]');
       }),
     );
-    expect(faults).toEqual(noFaults);
+    expect(pageFaults).toEqual(noIssues);
   });
 });
 
-describeWithBrowser('the gate itself', () => {
+describeWithBrowser('Page check', () => {
   let browser: Browser;
   beforeAll(async () => {
     browser = await launchBrowser();
   });
   afterAll(() => browser?.close());
 
-  test('sees each kind of fault', async () => {
+  test('page check detects each kind of fault', async () => {
     const html = `<!doctype html><html><head>
       <meta http-equiv="Content-Security-Policy" content="style-src 'self'; script-src 'self'"></head>
       <body><div data-theme-switch>x</div><img src="data:,"><p style="color:red">styled</p>
       <table width="3000"><tr><td>wide</td></tr></table></body></html>`;
-    const faults = await withPage(browser, { theme: 'light', width: 360 }, async (page) => {
+    const pageFaults = await withPage(browser, { theme: 'light', width: 360 }, async (page) => {
       await page.route('**/*', (route) => route.fulfill({ contentType: 'text/html', body: html }));
       return checkPage(page, 'http://127.0.0.1/', async () => {
         await page.evaluate(
@@ -55,9 +55,9 @@ describeWithBrowser('the gate itself', () => {
         );
       });
     });
-    expect(faults.accessibility).toContainEqual(expect.stringContaining('image-alt'));
-    expect(faults.policy).not.toEqual([]);
-    expect(faults.console).toContainEqual(expect.stringContaining('late'));
-    expect(faults.overflow).toContainEqual(expect.stringContaining('<table'));
+    expect(pageFaults.accessibility).toContainEqual(expect.stringContaining('image-alt'));
+    expect(pageFaults.policy).not.toEqual([]);
+    expect(pageFaults.console).toContainEqual(expect.stringContaining('late'));
+    expect(pageFaults.overflow).toContainEqual(expect.stringContaining('<table'));
   });
 });

@@ -2,12 +2,18 @@ import type { Browser } from 'playwright-core';
 import { ActivityLog } from '#product/audit';
 import { CatalogueEditor } from '#product/catalogue';
 import { startTestApp, type TestApp } from '../support/app';
-import { addUser, signIn } from '../support/people';
-import { checkViewings, describeWithBrowser, giveCookie, launchBrowser, openContext } from './browser';
-import { noFaults } from '../support/browser/page-gate';
+import { addUser, signIn } from '../support/users';
+import {
+  checkPageInAllViewings,
+  describeWithBrowser,
+  setCookie,
+  launchBrowser,
+  openContext,
+} from './browser';
+import { noIssues } from '../support/browser/page-gate';
 import { until } from '../support/until';
 
-describeWithBrowser('operations and the audit log', () => {
+describeWithBrowser('Operations and audit log', () => {
   let browser: Browser;
   let app: TestApp;
   let session: string;
@@ -63,37 +69,37 @@ describeWithBrowser('operations and the audit log', () => {
   });
 
   test.each(['/dashboard', '/dashboard/admin', '/dashboard/admin/audit', '/dashboard/qualitative/settings'])(
-    '%s is accessible, obeys the policy and fits',
+    '%s is accessible, complies with the CSP and fits the screen',
     async (path) => {
-      const faults = await checkViewings(browser, app.url + path, session, async (page) => {
+      const pageFaults = await checkPageInAllViewings(browser, app.url + path, session, async (page) => {
         if (path.endsWith('audit')) await page.click('[data-toggle-row] >> nth=0');
       });
-      expect(faults).toEqual(noFaults);
+      expect(pageFaults).toEqual(noIssues);
     },
   );
 
-  test('the page refreshes itself every 15 seconds until it is paused', async () => {
-    // A clock once installed stays: the page is this test's own.
+  test('operations page refreshes every 15 seconds until it is paused', async () => {
+    // An installed clock cannot be removed, so the test uses its own page.
     const context = await openContext(browser, { theme: 'light', width: 1280 });
     try {
-      await giveCookie(context, app.url, session);
+      await setCookie(context, app.url, session);
       const page = await context.newPage();
       await page.clock.install();
       await page.goto(`${app.url}/dashboard/admin`);
       await page.waitForSelector('[data-live-pause]:not([hidden])');
-      const asOf = () => page.getAttribute('#traffic > .scope time', 'datetime');
-      const before = await asOf();
-      const answered = page.waitForResponse((response) =>
+      const readTimestamp = () => page.getAttribute('#traffic > .scope time', 'datetime');
+      const timestampBefore = await readTimestamp();
+      const refreshResponse = page.waitForResponse((response) =>
         response.url().includes('/dashboard/admin?hours=24'),
       );
       await page.clock.runFor(15_100);
-      await answered;
-      await until(async () => (await asOf()) !== before);
+      await refreshResponse;
+      await until(async () => (await readTimestamp()) !== timestampBefore);
       await page.click('[data-live-pause]');
-      let asked = 0;
-      page.on('request', () => (asked += 1));
+      let requestCount = 0;
+      page.on('request', () => (requestCount += 1));
       await page.clock.runFor(60_000);
-      expect(asked).toBe(0);
+      expect(requestCount).toBe(0);
       expect(await page.getAttribute('[data-live-pause]', 'aria-pressed')).toBe('true');
     } finally {
       await context.close();

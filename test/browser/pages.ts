@@ -3,15 +3,15 @@ import { developmentToken } from '#product/web';
 import { startTestApp } from '../support/app';
 import { until } from '../support/until';
 
-export interface Pages {
+export interface DevelopmentSite {
   readonly url: string;
-  /** Opens the pages below `/dev`. */
+  /** Token that opens the pages below `/dev`. */
   readonly token: string;
   stop(): Promise<void>;
 }
 
-/** The service as developers start it, with a mail in its outbox. */
-export async function startPages(): Promise<Pages> {
+/** Starts the service as developers do, with a mail in its outbox. */
+export async function startPages(): Promise<DevelopmentSite> {
   const app = await startTestApp({ environment: { NODE_ENV: 'development', LOG_LEVEL: 'error' } });
   await app.application.get(Mailer, { strict: false }).send({
     to: 'anna@acme.example',
@@ -19,7 +19,7 @@ export async function startPages(): Promise<Pages> {
     text: 'Hello Anna,\n\nplease open http://127.0.0.1:3000/verify-email?token=example\n\n<script>never runs</script>',
     html: '<p>Hello Anna</p>',
   });
-  // The mail goes through the queue, which says nothing when it is done.
+  // The mail passes through a queue without a completion event.
   const outbox = app.application.get(Outbox, { strict: false });
   await until(async () => (await outbox.list()).length > 0);
   const token = developmentToken(app.application.get(Settings));

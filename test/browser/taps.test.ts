@@ -1,17 +1,17 @@
 import type { Browser } from 'playwright-core';
 import { startTestApp, type TestApp } from '../support/app';
-import { noFaults } from '../support/browser/page-gate';
-import { addUser, signIn } from '../support/people';
+import { noIssues } from '../support/browser/page-gate';
+import { addUser, signIn } from '../support/users';
 import { VendorStandIn } from '../support/sinks/stand-in';
 import { datadogVendor, otlpVendor } from '../support/sinks/vendors';
 import { until } from '../support/until';
-import { free, settle, tapRow } from '../integration/extensions/tap-house';
-import { checkViewings, describeWithBrowser, giveCookie, launchBrowser } from './browser';
+import { freeRecord, settle, tapRow } from '../integration/extensions/tap-fixture';
+import { checkPageInAllViewings, describeWithBrowser, setCookie, launchBrowser } from './browser';
 
 const PATH = '/dashboard/admin/extensions/taps';
 const KEY = '0123456789abcdef0123456789abcdef';
 
-describeWithBrowser('the page of taps', () => {
+describeWithBrowser('Taps page', () => {
   let browser: Browser;
   let app: TestApp;
   let session: string;
@@ -39,26 +39,26 @@ describeWithBrowser('the page of taps', () => {
     await Promise.all([otlp.close(), datadog.close()]);
   });
 
-  test('tells that nothing was settled, shows the answer to a test, and a dead letter with its reason; without scripts', async () => {
+  test('tap pages show settlement, a test response and a dead letter with its reason without scripts', async () => {
     const context = await browser.newContext({
       javaScriptEnabled: false,
       viewport: { width: 1280, height: 1400 },
     });
-    await giveCookie(context, app.url, session);
+    await setCookie(context, app.url, session);
     const page = await context.newPage();
-    const send = async (): Promise<void> => {
+    const sendTest = async (): Promise<void> => {
       await page.goto(`${app.url}${PATH}?tap=otlp/collector`);
       await page.locator('summary', { hasText: 'Send the newest record as a test' }).click();
       await page.getByRole('button', { name: 'Send the newest record as a test' }).click();
     };
-    await send();
+    await sendTest();
     expect(await page.getByText('No request was settled yet').count()).toBe(1);
-    const records = Array.from({ length: 3 }, () => free(1));
+    const records = Array.from({ length: 3 }, () => freeRecord(1));
     otlp.poison.add(records[1]!.requestId);
     await settle(app, records);
     await until(() => otlp.stored.length === 2);
     await until(async () => (await tapRow(app, 'datadog/logs')).failures > 0);
-    await send();
+    await sendTest();
     expect(await page.getByText('The receiver answered: 200').count()).toBe(1);
     await page.goto(`${app.url}${PATH}?tap=otlp/collector`);
     expect(
@@ -70,9 +70,9 @@ describeWithBrowser('the page of taps', () => {
   });
 
   test.each([PATH, `${PATH}?tap=otlp/collector`, `${PATH}?tap=datadog/logs`])(
-    '%s has no faults in both themes, wide and narrow',
+    'tap page %s has no faults in both themes at both widths',
     async (path) => {
-      expect(await checkViewings(browser, app.url + path, session)).toEqual(noFaults);
+      expect(await checkPageInAllViewings(browser, app.url + path, session)).toEqual(noIssues);
     },
   );
 });

@@ -4,14 +4,14 @@ import { uuidv7 } from '#product/kernel';
 import { ordinaryOutcome } from '../../proofs/money/record';
 import { startTestApp, type TestApp } from '../support/app';
 import { addCustomer } from '../support/customer';
-import { signIn } from '../support/people';
-import { checkViewings, describeWithBrowser, giveCookie, launchBrowser, withPage } from './browser';
-import { noFaults } from '../support/browser/page-gate';
+import { signIn } from '../support/users';
+import { checkPageInAllViewings, describeWithBrowser, setCookie, launchBrowser, withPage } from './browser';
+import { noIssues } from '../support/browser/page-gate';
 
 const models = ['claude-sonnet-4-5-with-a-long-name', 'gpt-large', 'mistral-medium'];
 const HOUR_MS = 3_600_000;
 
-describeWithBrowser('usage and the request log', () => {
+describeWithBrowser('Usage and request log', () => {
   let browser: Browser;
   let app: TestApp;
   let session: string;
@@ -71,7 +71,7 @@ describeWithBrowser('usage and the request log', () => {
     await app?.close();
   });
 
-  const enter = (context: BrowserContext): Promise<void> => giveCookie(context, app.url, session);
+  const setSession = (context: BrowserContext): Promise<void> => setCookie(context, app.url, session);
 
   test.each([
     '/dashboard/usage?measure=requests&group_by=model',
@@ -79,21 +79,21 @@ describeWithBrowser('usage and the request log', () => {
     '/dashboard/usage?model=absent',
     '/dashboard/request-log?columns=tags,end_user',
     '/dashboard/request-log?model=absent',
-  ])('%s is accessible, obeys the policy and fits', async (path) => {
-    const faults = await checkViewings(browser, app.url + path, session, async (page) => {
+  ])('%s is accessible, complies with the CSP and fits the screen', async (path) => {
+    const pageFaults = await checkPageInAllViewings(browser, app.url + path, session, async (page) => {
       const opener = page.locator('[data-toggle-row]').first();
       if ((await opener.count()) > 0) await opener.click();
     });
-    expect(faults).toEqual(noFaults);
+    expect(pageFaults).toEqual(noIssues);
   });
 
   test.each([
     { path: '/dashboard/request-log', width: 1280 },
     { path: '/dashboard/request-log', width: 1024 },
     { path: '/dashboard/keys', width: 1024 },
-  ])('$path has no column to scroll to beside the navigation, $width px', async ({ path, width }) => {
+  ])('$path does not scroll sideways next to the navigation at $width px', async ({ path, width }) => {
     await withPage(browser, { theme: 'light', width }, async (page, context) => {
-      await enter(context);
+      await setSession(context);
       await page.goto(app.url + path);
       expect(
         await page.evaluate<number>(
@@ -106,14 +106,14 @@ describeWithBrowser('usage and the request log', () => {
     });
   });
 
-  test('a log that is followed shows a new request, and not while it is paused', async () => {
+  test('live log shows a new request, but not while it is paused', async () => {
     await withPage(browser, { theme: 'light', width: 1280 }, async (page, context) => {
-      await enter(context);
+      await setSession(context);
       await page.goto(`${app.url}/dashboard/request-log?live=on`);
-      const asked = page.waitForRequest(
+      const pollRequest = page.waitForRequest(
         (request) => request.url().includes('live=on') && request.method() === 'GET',
       );
-      await asked;
+      await pollRequest;
       await page.waitForResponse((response) => response.url().includes('live=on'));
       await page.waitForSelector('#request-log table');
       expect(await page.locator('#request-log').count()).toBe(1);

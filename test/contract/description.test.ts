@@ -1,7 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { OpenApiDocument } from '../../src/web';
 import { startTestApp, type TestApp } from '../support/app';
-import { ofPortal } from './expected';
+import { portalOperations } from './expected';
 
 let app: TestApp;
 let portal: OpenApiDocument;
@@ -21,17 +21,17 @@ const bodiesOf = (path: string) => portal.paths[path]?.post?.requestBody?.conten
 const jsonSchemaOf = (path: string) =>
   responsesOf('post', path)['200']?.content?.['application/json']?.schema ?? {};
 
-test.each(['portal', 'gateway'])('a standard validator accepts the document of the %s', async (name) => {
+test.each(['portal', 'gateway'])('standard validator accepts the document %s', async (name) => {
   const { valid, errors } = await new Validator().validate({ ...(name === 'portal' ? portal : gateway) });
   expect(errors).toBeUndefined();
   expect(valid).toBe(true);
 });
 
-test('every path of the contract is described as written: no `callback{/}`', () => {
-  const missing = ofPortal.filter(
+test('every path of the contract is described without escaped braces like `callback{/}`', () => {
+  const missingPaths = portalOperations.filter(
     ({ method, path }) => portal.paths[path]?.[method.toLowerCase()] === undefined,
   );
-  expect(missing.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
+  expect(missingPaths.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
   expect(Object.keys(portal.paths).filter((path) => path.includes('{/}'))).toEqual([]);
 });
 
@@ -45,16 +45,16 @@ test.each([
   ['/dashboard/playground', '302', '303'],
   ['/dashboard/playground/{conv_id}', '302', '303'],
 ])('GET %s is described as a redirect with %s and Location, not as 200 JSON', (path, ...statuses) => {
-  const responses = responsesOf('get', path);
-  expect(Object.keys(responses).filter((name) => name !== 'default')).toEqual(statuses);
+  const redirectResponses = responsesOf('get', path);
+  expect(Object.keys(redirectResponses).filter((name) => name !== 'default')).toEqual(statuses);
   for (const status of statuses) {
-    expect(Object.keys(responses[status]?.headers ?? {})).toEqual(['Location']);
-    expect(responses[status]?.content).toBeUndefined();
+    expect(Object.keys(redirectResponses[status]?.headers ?? {})).toEqual(['Location']);
+    expect(redirectResponses[status]?.content).toBeUndefined();
   }
 });
 
 test.each(['/dashboard/jump', '/dashboard/keys/{key_id}', '/account/suspended', '/logout'])(
-  'GET %s is described with its redirect next to its other answer',
+  'GET %s is described with its redirect and its other response',
   (path) => {
     const statuses = Object.keys(responsesOf('get', path));
     expect(statuses).toContain('200');
@@ -62,7 +62,7 @@ test.each(['/dashboard/jump', '/dashboard/keys/{key_id}', '/account/suspended', 
   },
 );
 
-test('display-name takes any properties and returns the name', () => {
+test('display-name accepts any properties and returns the name', () => {
   const path = '/dashboard/settings/display-name';
   expect(bodiesOf(path)['application/json']?.schema).toMatchObject({
     required: ['display_name'],
@@ -75,7 +75,7 @@ test('display-name takes any properties and returns the name', () => {
 });
 
 test.each(['/api/billing/checkout', '/api/billing/add-funds'])(
-  '%s takes the amount as a number and returns the address of the checkout',
+  '%s accepts the amount as a number and returns the checkout URL',
   (path) => {
     const [json, form] = Object.values(bodiesOf(path));
     expect(json?.schema).toMatchObject({ required: ['amount'], properties: { amount: { type: 'number' } } });
@@ -87,7 +87,7 @@ test.each(['/api/billing/checkout', '/api/billing/add-funds'])(
   },
 );
 
-test('merge takes sources with commas between and one role per user', () => {
+test('merge accepts comma-separated sources and one role per user', () => {
   const path = '/dashboard/admin/organisations/merge';
   for (const { schema } of Object.values(bodiesOf(path))) {
     expect(schema?.properties?.source_org_ids?.type).toEqual(['array', 'string']);
@@ -99,12 +99,12 @@ test('merge takes sources with commas between and one role per user', () => {
   });
 });
 
-test('a chat turn is described as JSON and as an event stream', () => {
+test('chat turn is described as JSON and as an event stream', () => {
   const content = responsesOf('post', '/api/chat/{conv_id}')['200']?.content ?? {};
   expect(Object.keys(content)).toEqual(expect.arrayContaining(['application/json', 'text/event-stream']));
 });
 
-test('files and texts are described by their own media types', () => {
+test('files and texts are described with their media types', () => {
   const typesOf = (path: string) => Object.keys(responsesOf('get', path)['200']?.content ?? {});
   expect(typesOf('/robots.txt')).toEqual(['text/plain']);
   expect(typesOf('/sitemap.xml')).toEqual(['application/xml']);

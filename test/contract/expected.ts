@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OpenApiDocument } from '../../src/web';
 
-/** A field as the contract tells of it. */
-export interface Expected {
+/** A field as the contract states it. */
+export interface ExpectedField {
   readonly name: string;
   readonly type: string;
   readonly required: boolean;
@@ -18,27 +18,27 @@ export interface Expected {
   readonly maxItems?: number;
 }
 
-interface ExpectedParameter extends Expected {
+interface ExpectedParameter extends ExpectedField {
   readonly in: 'path' | 'query';
 }
 
-export interface Operation {
+export interface ContractRoute {
   readonly method: string;
   readonly path: string;
   readonly area: string;
   readonly parameters?: readonly ExpectedParameter[];
-  readonly body?: readonly Expected[];
-  readonly form?: readonly Expected[];
+  readonly body?: readonly ExpectedField[];
+  readonly form?: readonly ExpectedField[];
 }
 
-export type Described = NonNullable<
+export type DescribedSchema = NonNullable<
   NonNullable<OpenApiDocument['paths'][string][string]['parameters']>[number]['schema']
 >;
 
 const { operations } = JSON.parse(readFileSync(join(__dirname, 'operations.json'), 'utf8')) as {
-  readonly operations: readonly Operation[];
+  readonly operations: readonly ContractRoute[];
 };
-export const ofPortal = operations.filter(({ area }) => area !== 'gateway');
+export const portalOperations = operations.filter(({ area }) => area !== 'gateway');
 
 const types: Readonly<Record<string, readonly string[]>> = {
   usd: ['number', 'string'],
@@ -55,42 +55,42 @@ const formats: Readonly<Record<string, readonly string[]>> = {
 };
 const bounds = ['minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems'] as const;
 
-const kindsOf = (schema: Described): readonly Described[] => [schema, ...(schema.anyOf ?? [])];
-const typesOf = (schema: Described): string[] =>
+const kindsOf = (schema: DescribedSchema): readonly DescribedSchema[] => [schema, ...(schema.anyOf ?? [])];
+const typesOf = (schema: DescribedSchema): string[] =>
   [...new Set(kindsOf(schema).flatMap(({ type = [] }) => type))].sort();
 
-function typesWanted({ type, nullable = false }: Expected): string[] {
-  const named = types[type] ??
+function expectedTypes({ type, nullable = false }: ExpectedField): string[] {
+  const namedTypes = types[type] ??
     {
       day: ['string'],
       instant: ['string'],
       person: ['integer', 'string'],
       'line or list': ['array', 'string'],
     }[type] ?? [type];
-  return [...named, ...(nullable ? ['null'] : [])].sort();
+  return [...namedTypes, ...(nullable ? ['null'] : [])].sort();
 }
 
-/** A day alone may be told as an instant, too, in a query that takes both. */
-function formatsWanted({ type }: Expected, found: readonly string[]): readonly string[] {
-  if (type === 'day') return found.includes('date-time') ? ['date', 'date-time'] : ['date'];
+/** A date can also be described as an instant in a query that accepts both. */
+function expectedFormats({ type }: ExpectedField, describedFormats: readonly string[]): readonly string[] {
+  if (type === 'day') return describedFormats.includes('date-time') ? ['date', 'date-time'] : ['date'];
   return formats[type] ?? [];
 }
 
-/** The description says these otherwise of a field than the contract. */
-export function differences(expected: Expected, schema: Described, isRequired: boolean): string[] {
-  const found = kindsOf(schema).flatMap(({ format = [] }) => format);
+/** Lists the differences of a field between the description and the contract. */
+export function differences(expected: ExpectedField, schema: DescribedSchema, isRequired: boolean): string[] {
+  const describedFormats = kindsOf(schema).flatMap(({ format = [] }) => format);
   const pairs: [string, unknown, unknown][] = [
-    ['type', typesOf(schema), typesWanted(expected)],
+    ['type', typesOf(schema), expectedTypes(expected)],
     ['required', isRequired, expected.required],
     ['default', schema.default, expected.default],
     ['choices', schema.enum?.filter((choice) => choice !== null), expected.enum],
-    ['format', found, formatsWanted(expected, found)],
+    ['format', describedFormats, expectedFormats(expected, describedFormats)],
     ...bounds
       .filter((name) => expected[name] !== undefined)
       .map((name): [string, unknown, unknown] => [name, schema[name], expected[name]]),
   ];
-  return pairs.flatMap(([name, given, wanted]) => {
-    const [is, shall] = [JSON.stringify(given), JSON.stringify(wanted)];
+  return pairs.flatMap(([name, actualValue, expectedValue]) => {
+    const [is, shall] = [JSON.stringify(actualValue), JSON.stringify(expectedValue)];
     return is === shall ? [] : [`${name} is ${is}, not ${shall}`];
   });
 }

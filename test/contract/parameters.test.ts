@@ -1,14 +1,20 @@
 import type { OpenApiDocument } from '../../src/web';
 import { startTestApp, type TestApp } from '../support/app';
-import { type Described, differences, type Expected, ofPortal, type Operation } from './expected';
+import {
+  type DescribedSchema,
+  differences,
+  type ExpectedField,
+  portalOperations,
+  type ContractRoute,
+} from './expected';
 
-/** Former links name a key by its text id, and lead to its page. */
-const takesFormerIds = '/dashboard/keys/{key_id}';
+/** Legacy links name a key by its text id and redirect to its page. */
+const legacyIdPath = '/dashboard/keys/{key_id}';
 
 let app: TestApp;
 let paths: OpenApiDocument['paths'];
 
-const described = ({ method, path }: Operation) => paths[path]?.[method.toLowerCase()];
+const describedOperation = ({ method, path }: ContractRoute) => paths[path]?.[method.toLowerCase()];
 
 beforeAll(async () => {
   app = await startTestApp();
@@ -18,46 +24,50 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-const hasBounds = ({ type, minimum, maximum }: Described): boolean =>
+const hasOwnBounds = ({ type, minimum, maximum }: DescribedSchema): boolean =>
   ![type].flat().includes('integer') || (minimum !== undefined && maximum !== undefined);
 
-test('every parameter of the contract is described as the contract has it', () => {
-  const faults = ofPortal.flatMap((operation) => {
-    const found = described(operation)?.parameters ?? [];
+test('every parameter of the contract is described as in the contract', () => {
+  const problems = portalOperations.flatMap((operation) => {
+    const describedParameters = describedOperation(operation)?.parameters ?? [];
     return (operation.parameters ?? []).flatMap((expected) => {
       const name = `${operation.method} ${operation.path} ${expected.name}`;
-      const parameter = found.find((one) => one.name === expected.name && one.in === expected.in);
+      const parameter = describedParameters.find(
+        (one) => one.name === expected.name && one.in === expected.in,
+      );
       if (parameter === undefined) return [`${name}: not described`];
       const { schema, required = false } = parameter;
-      const isLink = operation.path === takesFormerIds && operation.method === 'GET';
+      const isLink = operation.path === legacyIdPath && operation.method === 'GET';
       return [
         ...(isLink ? [] : differences(expected, schema, required)),
-        ...(hasBounds(schema) ? [] : ['no bounds']),
+        ...(hasOwnBounds(schema) ? [] : ['no bounds']),
       ].map((fault) => `${name}: ${fault}`);
     });
   });
-  expect(faults).toEqual([]);
-  expect(ofPortal.flatMap(({ parameters = [] }) => parameters)).toHaveLength(69);
+  expect(problems).toEqual([]);
+  expect(portalOperations.flatMap(({ parameters = [] }) => parameters)).toHaveLength(69);
 });
 
-const differencesOf = (expected: readonly Expected[], schema: Described | undefined): string[] => {
+const differencesOf = (expected: readonly ExpectedField[], schema: DescribedSchema | undefined): string[] => {
   const { properties = {}, required = [] } = schema ?? {};
-  const unknown = Object.keys(properties).filter((name) => expected.every((field) => field.name !== name));
+  const unknownFields = Object.keys(properties).filter((name) =>
+    expected.every((field) => field.name !== name),
+  );
   return [
-    ...unknown.map((name) => `${name}: not in the contract`),
+    ...unknownFields.map((name) => `${name}: not in the contract`),
     ...expected.flatMap((field) => {
-      const found = properties[field.name];
-      if (found === undefined) return [`${field.name}: not described`];
-      return differences(field, found, required.includes(field.name)).map(
+      const describedField = properties[field.name];
+      if (describedField === undefined) return [`${field.name}: not described`];
+      return differences(field, describedField, required.includes(field.name)).map(
         (fault) => `${field.name}: ${fault}`,
       );
     }),
   ];
 };
 
-test('every body of the contract has its fields, as programs and as pages send them, and no others', () => {
-  const faults = ofPortal.flatMap((operation) => {
-    const content = described(operation)?.requestBody?.content ?? {};
+test('every body of the contract is described with exactly its fields, as JSON and as a form', () => {
+  const problems = portalOperations.flatMap((operation) => {
+    const content = describedOperation(operation)?.requestBody?.content ?? {};
     const { body = [], form = body } = operation;
     if (body.length === 0) return [];
     return [
@@ -67,24 +77,26 @@ test('every body of the contract has its fields, as programs and as pages send t
       ),
     ].map((fault) => `${operation.method} ${operation.path} ${fault}`);
   });
-  expect(faults).toEqual([]);
-  expect(ofPortal.flatMap(({ body = [], form = [] }) => [...body, ...form]).length).toBeGreaterThan(200);
+  expect(problems).toEqual([]);
+  expect(portalOperations.flatMap(({ body = [], form = [] }) => [...body, ...form]).length).toBeGreaterThan(
+    200,
+  );
 });
 
-test('every field that is described has a type, and integers are never described as texts', () => {
-  const isVague = (name: string, schema: Described): boolean =>
+test('every described field has a type, and integers are never described as strings', () => {
+  const isVague = (name: string, schema: DescribedSchema): boolean =>
     (schema.type ?? schema.enum ?? schema.anyOf ?? schema.const) === undefined ||
     (/\\d\{/.test(schema.pattern ?? '') && /_id$/.test(name));
-  const vague = Object.entries(paths).flatMap(([path, methods]) =>
+  const vagueFields = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).flatMap(([method, { parameters = [], requestBody }]) => {
       const bodies = Object.values(requestBody?.content ?? {}).flatMap(({ schema }) =>
         Object.entries(schema?.properties ?? {}),
       );
       return [
-        ...parameters.map(({ name, schema }): [string, Described] => [name, schema]),
+        ...parameters.map(({ name, schema }): [string, DescribedSchema] => [name, schema]),
         ...bodies,
       ].flatMap(([name, schema]) => (isVague(name, schema) ? [`${method} ${path} ${name}`] : []));
     }),
   );
-  expect([...new Set(vague)]).toEqual([]);
+  expect([...new Set(vagueFields)]).toEqual([]);
 });

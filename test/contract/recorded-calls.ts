@@ -2,9 +2,9 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import type { OpenApiDocument, OpenApiOperation, OpenApiResponse } from '../../src/web';
 
-export interface Call {
+export interface DescribedCall {
   readonly method: string;
-  /** As described, with parameters in braces. */
+  /** Described path with parameters in braces. */
   readonly path: string;
   readonly parameters?: Readonly<Record<string, string>>;
   readonly query?: string;
@@ -12,19 +12,19 @@ export interface Call {
   readonly json?: unknown;
 }
 
-/** Sends calls to a service and compares each answer with the service's description. */
+/** Sends calls to a service and compares each response with the service's description. */
 export class RecordedCalls {
   readonly differences: string[] = [];
   readonly statuses: number[] = [];
   private readonly validators = new Map<object, ValidateFunction>();
-  // Formats of our own, such as time-zone, are no rules of JSON Schema.
+  // The service's own formats, such as time-zone, are not JSON Schema rules.
   private readonly ajv = new Ajv2020({ strict: false, logger: false, unicodeRegExp: false });
 
   constructor(private readonly url: string) {
     addFormats(this.ajv);
   }
 
-  async send(document: OpenApiDocument, call: Call): Promise<{ status: number; body: unknown }> {
+  async send(document: OpenApiDocument, call: DescribedCall): Promise<{ status: number; body: unknown }> {
     const { method, path, parameters = {}, query = '', headers, json } = call;
     const operation = document.paths[path]?.[method.toLowerCase()];
     if (operation === undefined) throw new Error(`${method} ${path} is not described`);
@@ -45,11 +45,13 @@ export class RecordedCalls {
     const body: unknown = type === 'application/json' ? JSON.parse(text) : text;
     const { status } = response;
     this.statuses.push(status);
-    const found = [
+    const newDifferences = [
       ...this.differencesOf(document, operation, { status, type, body, headers: response.headers }),
       ...(response.ok && json !== undefined ? this.differencesOfRequest(document, operation, json) : []),
     ];
-    this.differences.push(...found.map((text) => `${method} ${address}${query} ${status} ${type}: ${text}`));
+    this.differences.push(
+      ...newDifferences.map((text) => `${method} ${address}${query} ${status} ${type}: ${text}`),
+    );
     return { status, body };
   }
 
@@ -59,16 +61,16 @@ export class RecordedCalls {
     answer: { status: number; type: string; body: unknown; headers: Headers },
   ): string[] {
     const { status, type, body, headers } = answer;
-    const declared = responses[status] ?? (status >= 400 ? responses['default'] : undefined);
-    if (declared === undefined) return ['the status is not declared'];
-    const { content, headers: named = {} } = resolve(document, declared);
+    const declaredResponse = responses[status] ?? (status >= 400 ? responses['default'] : undefined);
+    if (declaredResponse === undefined) return ['the status is not declared'];
+    const { content, headers: named = {} } = resolve(document, declaredResponse);
     if (status >= 300 && status < 400)
       return 'Location' in named && headers.has('location') ? [] : ['Location is not declared or not sent'];
     if (content === undefined) return body === '' ? [] : ['no body is declared'];
-    const media = content[type];
-    if (media === undefined)
+    const mediaType = content[type];
+    if (mediaType === undefined)
       return [`the media type is not declared, only ${Object.keys(content).join(', ')}`];
-    return this.misfits(document, media.schema ?? {}, body);
+    return this.validationErrors(document, mediaType.schema ?? {}, body);
   }
 
   private differencesOfRequest(
@@ -79,12 +81,12 @@ export class RecordedCalls {
     const schema = requestBody?.content['application/json']?.schema;
     return schema === undefined
       ? []
-      : this.misfits(document, schema, json).map(
+      : this.validationErrors(document, schema, json).map(
           (text) => `accepted a request that is not described: ${text}`,
         );
   }
 
-  private misfits({ components }: OpenApiDocument, schema: object, value: unknown): string[] {
+  private validationErrors({ components }: OpenApiDocument, schema: object, value: unknown): string[] {
     const validate = this.validators.get(schema) ?? this.ajv.compile({ ...schema, components });
     this.validators.set(schema, validate);
     return validate(value) ? [] : [this.ajv.errorsText(validate.errors)];

@@ -1,10 +1,10 @@
 import { Organisation, UserAccount } from '#product/identity';
 import type { OpenApiDocument } from '../../src/web';
 import { startTestApp, type TestApp } from '../support/app';
-import { addKey, addUser, signIn } from '../support/people';
+import { addKey, addUser, signIn } from '../support/users';
 import { type Simulator, startSimulator } from '../support/simulator';
 import { ProcessorSimulator } from '../../simulator/processor/processor-simulator';
-import { type Call, RecordedCalls } from './recorded-calls';
+import { type DescribedCall, RecordedCalls } from './recorded-calls';
 
 let app: TestApp;
 let supplier: Simulator;
@@ -30,16 +30,16 @@ beforeEach(() => {
   calls = new RecordedCalls(app.url);
 });
 
-const operationsOf = ({ paths }: OpenApiDocument, ...wanted: readonly string[]) =>
+const operationsOf = ({ paths }: OpenApiDocument, ...includedMethods: readonly string[]) =>
   Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods)
       .map((method) => method.toUpperCase())
-      .filter((method) => wanted.includes(method))
+      .filter((method) => includedMethods.includes(method))
       .map((method) => ({ method, path })),
   );
 
-/** Ids that nothing has. */
-const absent = {
+/** Ids that do not exist. */
+const absentIds = {
   request_id: '00000000-0000-7000-8000-000000000000',
   token: 'A'.repeat(43),
   model: 'absent',
@@ -49,12 +49,12 @@ const session = async (role: 'user' | 'platform_owner' = 'user') => ({
   cookie: await signIn(app, await addUser(app, role)),
 });
 
-test('200 reads of the portal are answered as described, signed in and not, good and bad', async () => {
+test('responds to 200 portal reads as described, signed in or not, valid or not', async () => {
   const owner = await session('platform_owner');
-  // It ends the session that the other calls need.
+  // Sign-out is excluded because it ends the session that the other calls need.
   const reads = operationsOf(portal, 'GET').filter(({ path }) => path !== '/logout');
   for (const read of reads) {
-    const call = { ...read, parameters: absent };
+    const call = { ...read, parameters: absentIds };
     await calls.send(portal, { ...call, headers: owner });
     await calls.send(portal, { ...call, query: '?format=json&undescribed=1', headers: owner });
     await calls.send(portal, call);
@@ -65,9 +65,9 @@ test('200 reads of the portal are answered as described, signed in and not, good
   expect(calls.statuses.length).toBeGreaterThan(200);
 });
 
-test('changes of the portal are refused as described', async () => {
+test('rejects invalid portal changes as described', async () => {
   for (const change of operationsOf(portal, 'POST', 'DELETE', 'PUT', 'PATCH')) {
-    const call = { ...change, parameters: absent };
+    const call = { ...change, parameters: absentIds };
     await calls.send(portal, { ...call, json: { undescribed: 1 } });
     await calls.send(portal, { ...call, json: { undescribed: 1 }, headers: await session() });
   }
@@ -75,7 +75,7 @@ test('changes of the portal are refused as described', async () => {
   expect(calls.statuses.length).toBeGreaterThan(100);
 });
 
-test('changes of the portal are carried out as described', async () => {
+test('performs portal changes as described', async () => {
   const headers = await session('platform_owner');
   const post = (path: string, json: object, parameters = {}) =>
     calls.send(portal, { method: 'POST', path, parameters, json, headers });
@@ -89,8 +89,8 @@ test('changes of the portal are carried out as described', async () => {
     confirmation: 'target',
   });
   await post('/set-language', { language: 'en' });
-  const created = await post('/api/conversations', { model: 'sim-small' });
-  const { id, conversation_id } = created.body as { id?: number; conversation_id?: number };
+  const createResponse = await post('/api/conversations', { model: 'sim-small' });
+  const { id, conversation_id } = createResponse.body as { id?: number; conversation_id?: number };
   const conversation = { conv_id: String(id ?? conversation_id) };
   await post('/api/chat/{conv_id}', { content: 'Hello' }, conversation);
   await post('/api/chat/{conv_id}', { content: 'Hello', stream: true }, conversation);
@@ -101,7 +101,7 @@ test('changes of the portal are carried out as described', async () => {
     await calls.send(portal, { method: 'POST', path, json: { amount: 50 }, headers: payer });
   expect(calls.differences).toEqual([]);
   expect(calls.statuses).toEqual(calls.statuses.map(() => 200));
-  // The document says that the amount is a number.
+  // The document describes the amount as a number.
   expect((await post('/api/billing/checkout', { amount: '50' })).status).toBe(422);
 });
 
@@ -122,21 +122,21 @@ const models: Readonly<Record<string, string>> = {
   moderate: 'sim-moderation',
 };
 
-test('calls of the gateway are answered as described, with keys and without, good and bad', async () => {
+test('responds to gateway calls as described, with and without a key, valid or not', async () => {
   const { text: key } = await addKey(app, await addUser(app));
   const { text: root } = await addKey(app, null, { kind: 'root' });
   for (const route of operationsOf(gateway, 'GET', 'POST', 'PATCH', 'DELETE')) {
-    const call: Call = {
+    const call: DescribedCall = {
       ...route,
-      parameters: { ...absent, response_id: 'resp_absent', key_id: absent.request_id },
+      parameters: { ...absentIds, response_id: 'resp_absent', key_id: absentIds.request_id },
     };
     const operation = gateway.paths[route.path]?.[route.method.toLowerCase()];
     const example = Object.values(operation?.requestBody?.content ?? {})[0]?.example as object | undefined;
-    const wrong = route.method === 'GET' ? {} : { json: { undescribed: 1 } };
-    await calls.send(gateway, { ...call, ...wrong });
-    await calls.send(gateway, { ...call, ...wrong, headers: bearer('unknown') });
-    await calls.send(gateway, { ...call, ...wrong, headers: bearer(key) });
-    await calls.send(gateway, { ...call, ...wrong, headers: bearer(root) });
+    const invalidBody = route.method === 'GET' ? {} : { json: { undescribed: 1 } };
+    await calls.send(gateway, { ...call, ...invalidBody });
+    await calls.send(gateway, { ...call, ...invalidBody, headers: bearer('unknown') });
+    await calls.send(gateway, { ...call, ...invalidBody, headers: bearer(key) });
+    await calls.send(gateway, { ...call, ...invalidBody, headers: bearer(root) });
     if (example === undefined || !('model' in example)) continue;
     const json = { ...example, model: models[operation?.operationId ?? ''] ?? 'sim-small' };
     await calls.send(gateway, { ...call, json, headers: bearer(key) });
@@ -148,24 +148,34 @@ test('calls of the gateway are answered as described, with keys and without, goo
   expect(calls.statuses.filter((status) => status === 200).length).toBeGreaterThan(15);
 });
 
-test('keys are managed as described', async () => {
+test('manages keys as described', async () => {
   const headers = bearer((await addKey(app, null, { kind: 'root' })).text);
   const path = '/v1/manage/keys';
-  const created = await calls.send(gateway, { method: 'POST', path, json: { name: 'described' }, headers });
-  const { id } = created.body as { id: string };
-  const one = { path: `${path}/{key_id}`, parameters: { key_id: id }, headers };
+  const createResponse = await calls.send(gateway, {
+    method: 'POST',
+    path,
+    json: { name: 'described' },
+    headers,
+  });
+  const { id } = createResponse.body as { id: string };
+  const keyCall = { path: `${path}/{key_id}`, parameters: { key_id: id }, headers };
   await calls.send(gateway, { method: 'GET', path, headers });
-  await calls.send(gateway, { ...one, method: 'GET' });
-  await calls.send(gateway, { ...one, method: 'PATCH', json: { budget_limit: 10 } });
-  await calls.send(gateway, { ...one, path: `${one.path}/audit`, method: 'GET' });
-  await calls.send(gateway, { ...one, path: `${one.path}/audit`, method: 'GET', query: '?format=csv' });
+  await calls.send(gateway, { ...keyCall, method: 'GET' });
+  await calls.send(gateway, { ...keyCall, method: 'PATCH', json: { budget_limit: 10 } });
+  await calls.send(gateway, { ...keyCall, path: `${keyCall.path}/audit`, method: 'GET' });
   await calls.send(gateway, {
-    ...one,
-    path: `${one.path}/rotate`,
+    ...keyCall,
+    path: `${keyCall.path}/audit`,
+    method: 'GET',
+    query: '?format=csv',
+  });
+  await calls.send(gateway, {
+    ...keyCall,
+    path: `${keyCall.path}/rotate`,
     method: 'POST',
     json: { grace_seconds: 60 },
   });
-  await calls.send(gateway, { ...one, method: 'DELETE' });
+  await calls.send(gateway, { ...keyCall, method: 'DELETE' });
   expect(calls.differences).toEqual([]);
   expect(calls.statuses).toEqual(calls.statuses.map(() => 200));
 });

@@ -3,70 +3,70 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export type Loose = Readonly<Record<string, unknown>>;
+export type LooseObject = Readonly<Record<string, unknown>>;
 
-/** A message as a receiver got it. */
-export interface Received {
+/** A message as a receiver received it. */
+export interface ReceivedAlert {
   readonly path: string;
-  readonly body: Loose;
+  readonly body: LooseObject;
 }
 
 export const SIGNING_SECRET = `whsec_${Buffer.from('a secret of thirty-two bytes, ok').toString('base64')}`;
 export const ROUTING_KEY = 'R012345678901234567890123456789A';
 
-interface Refusal {
+interface AlertRefusal {
   readonly status: number;
   readonly body?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-type Judge = (request: IncomingMessage, text: string, body: Loose) => Refusal | null;
+type AlertValidator = (request: IncomingMessage, text: string, body: LooseObject) => AlertRefusal | null;
 
-const refuse = (status: number, body: string): Refusal => ({ status, body });
-const isText = (value: unknown, most: number): value is string =>
-  typeof value === 'string' && value.length > 0 && value.length <= most;
-const objectOf = (value: unknown): Loose =>
-  typeof value === 'object' && value !== null ? (value as Loose) : {};
-const listOf = (value: unknown): readonly Loose[] => (Array.isArray(value) ? value.map(objectOf) : []);
+const refuse = (status: number, body: string): AlertRefusal => ({ status, body });
+const isText = (value: unknown, maxLength: number): value is string =>
+  typeof value === 'string' && value.length > 0 && value.length <= maxLength;
+const objectOf = (value: unknown): LooseObject =>
+  typeof value === 'object' && value !== null ? (value as LooseObject) : {};
+const listOf = (value: unknown): readonly LooseObject[] => (Array.isArray(value) ? value.map(objectOf) : []);
 const onlyHas = (object: object, names: readonly string[]): boolean =>
   Object.keys(object).every((name) => names.includes(name));
 
 /** docs.slack.dev/messaging/sending-messages-using-incoming-webhooks, and docs.slack.dev/reference/block-kit/blocks */
-const slack: Judge = (_request, _text, body) => {
+const slack: AlertValidator = (_request, _text, body) => {
   const { text, blocks } = body;
   if (!onlyHas(body, ['text', 'blocks', 'unfurl_links'])) return refuse(400, 'invalid_payload');
   if (!isText(text, 40_000)) return refuse(400, 'no_text');
   if (/[<>]|&(?!amp;|lt;|gt;)/.test(text)) return refuse(400, 'invalid_payload');
-  const isFit = Array.isArray(blocks) && blocks.length <= 50 && listOf(blocks).every(isSlackBlock);
-  return isFit ? null : refuse(400, 'invalid_blocks');
+  const isValid = Array.isArray(blocks) && blocks.length <= 50 && listOf(blocks).every(isSlackBlock);
+  return isValid ? null : refuse(400, 'invalid_blocks');
 };
 
-function isSlackBlock(block: Loose): boolean {
+function isSlackBlock(block: LooseObject): boolean {
   const { type, text, elements } = block;
-  const isTextObject = (value: unknown, most: number, types: readonly unknown[]): boolean => {
+  const isTextObject = (value: unknown, maxLength: number, types: readonly unknown[]): boolean => {
     const object = objectOf(value);
     return (
       types.includes(object['type']) &&
-      isText(object['text'], most) &&
+      isText(object['text'], maxLength) &&
       onlyHas(object, ['type', 'text', 'emoji'])
     );
   };
-  const either = ['plain_text', 'mrkdwn'];
+  const textTypes = ['plain_text', 'mrkdwn'];
   if (type === 'context')
     return (
-      listOf(elements).length <= 10 && listOf(elements).every((each) => isTextObject(each, 3_000, either))
+      listOf(elements).length <= 10 && listOf(elements).every((each) => isTextObject(each, 3_000, textTypes))
     );
   if (!onlyHas(block, ['type', 'text'])) return false;
   if (type === 'header') return isTextObject(text, 150, ['plain_text']);
-  return type === 'section' && isTextObject(text, 3_000, either);
+  return type === 'section' && isTextObject(text, 3_000, textTypes);
 }
 
 /** learn.microsoft.com/connectors/teams (28 KB), and adaptivecards.io/explorer */
-const teams: Judge = (_request, text, body) => {
+const teams: AlertValidator = (_request, text, body) => {
   if (Buffer.byteLength(text) > 28 * 1_024) return refuse(413, 'RequestEntityTooLarge');
   const [attachment = {}, ...others] = listOf(body['attachments']);
   const card = objectOf(attachment['content']);
-  const isFit =
+  const isValid =
     body['type'] === 'message' &&
     others.length === 0 &&
     attachment['contentType'] === 'application/vnd.microsoft.card.adaptive' &&
@@ -81,18 +81,18 @@ const teams: Judge = (_request, text, body) => {
     listOf(card['actions']).every(
       ({ type, title, url }) => type === 'Action.OpenUrl' && isText(title, 200) && URL.canParse(String(url)),
     );
-  return isFit ? null : refuse(400, '{"error":{"code":"TriggerInputSchemaMismatch"}}');
+  return isValid ? null : refuse(400, '{"error":{"code":"TriggerInputSchemaMismatch"}}');
 };
 
 /** github.com/PagerDuty/api-schema, reference/events-v2 */
-const pagerduty: Judge = (_request, text, body) => {
-  const invalid = (error: string): Refusal =>
+const pagerduty: AlertValidator = (_request, text, body) => {
+  const invalid = (error: string): AlertRefusal =>
     refuse(
       400,
       JSON.stringify({ status: 'invalid event', message: 'Event object is invalid', errors: [error] }),
     );
   if (Buffer.byteLength(text) > 512 * 1_024) return refuse(413, '');
-  const known = [
+  const knownFields = [
     'routing_key',
     'event_action',
     'dedup_key',
@@ -102,7 +102,7 @@ const pagerduty: Judge = (_request, text, body) => {
     'links',
     'images',
   ];
-  if (!onlyHas(body, known)) return invalid('unknown field');
+  if (!onlyHas(body, knownFields)) return invalid('unknown field');
   if (body['routing_key'] !== ROUTING_KEY) return invalid("'routing_key' is invalid");
   const { event_action: action, dedup_key: dedupKey } = body;
   if (!['trigger', 'acknowledge', 'resolve'].includes(String(action)))
@@ -120,7 +120,7 @@ const pagerduty: Judge = (_request, text, body) => {
 };
 
 /** github.com/standard-webhooks/standard-webhooks */
-const webhook: Judge = ({ headers }, text, body) => {
+const webhook: AlertValidator = ({ headers }, text, body) => {
   const [id, timestamp] = [headers['webhook-id'], headers['webhook-timestamp']];
   const key = Buffer.from(SIGNING_SECRET.slice('whsec_'.length), 'base64');
   const expected = createHmac('sha256', key)
@@ -128,25 +128,25 @@ const webhook: Judge = ({ headers }, text, body) => {
     .digest('base64');
   const isFresh = Math.abs(Date.now() / 1_000 - Number(timestamp)) < 300;
   if (headers['webhook-signature'] !== `v1,${expected}` || !isFresh) return refuse(401, 'bad signature');
-  const isFit =
+  const isValid =
     isText(body['type'], 100) && typeof body['timestamp'] === 'string' && typeof body['data'] === 'object';
-  return isFit ? null : refuse(400, 'not a webhook');
+  return isValid ? null : refuse(400, 'not a webhook');
 };
 
-const judges: Readonly<Record<string, Judge>> = { slack, teams, pagerduty, webhook };
-/** What each says when it takes a message. */
-const taken: Readonly<Record<string, Refusal>> = {
+const validators: Readonly<Record<string, AlertValidator>> = { slack, teams, pagerduty, webhook };
+/** Response of each receiver to an accepted message. */
+const acceptances: Readonly<Record<string, AlertRefusal>> = {
   slack: { status: 200, body: 'ok' },
   teams: { status: 202 },
   pagerduty: { status: 202, body: '{"status":"success","message":"Event processed"}' },
   webhook: { status: 204 },
 };
 
-/** Receivers of alerts that refuse what the vendors refuse. `trouble` answers in place of a receiver. */
+/** Alert receivers that reject what the vendors reject. `trouble` overrides a receiver's response. */
 export class AlertReceivers {
-  readonly taken: Received[] = [];
-  readonly refused: (Received & { readonly status: number })[] = [];
-  trouble: (path: string) => Refusal | null = () => null;
+  readonly accepted: ReceivedAlert[] = [];
+  readonly refused: (ReceivedAlert & { readonly status: number })[] = [];
+  override: (path: string) => AlertRefusal | null = () => null;
 
   private constructor(
     private readonly server: ReturnType<typeof createServer>,
@@ -162,18 +162,18 @@ export class AlertReceivers {
     return receivers;
   }
 
-  /** The address of a receiver, with a token in it as all of them have. */
+  /** URL of a receiver; contains a token, as real webhook URLs do. */
   url(kind: string): string {
     return `${this.origin}/${kind}?sig=T0ken-${kind}`;
   }
 
-  of(kind: string): Loose[] {
-    return this.taken.filter(({ path }) => path === kind).map(({ body }) => body);
+  acceptedBy(kind: string): LooseObject[] {
+    return this.accepted.filter(({ path }) => path === kind).map(({ body }) => body);
   }
 
   clear(): void {
-    this.taken.length = this.refused.length = 0;
-    this.trouble = () => null;
+    this.accepted.length = this.refused.length = 0;
+    this.override = () => null;
   }
 
   async close(): Promise<void> {
@@ -188,15 +188,15 @@ export class AlertReceivers {
     const { pathname, search } = new URL(request.url ?? '', this.origin);
     const path = pathname.slice(1);
     const isJson = request.headers['content-type'] === 'application/json' && request.method === 'POST';
-    const body = isJson ? (JSON.parse(text) as Loose) : {};
+    const body = isJson ? (JSON.parse(text) as LooseObject) : {};
     const refusal =
-      this.trouble(path) ??
+      this.override(path) ??
       (search === `?sig=T0ken-${path}` && isJson
-        ? judges[path]!(request, text, body)
+        ? validators[path]!(request, text, body)
         : refuse(403, 'invalid_token'));
-    const { status, body: words = '', headers = {} } = refusal ?? taken[path]!;
-    if (refusal === null) this.taken.push({ path, body });
+    const { status, body: responseBody = '', headers = {} } = refusal ?? acceptances[path]!;
+    if (refusal === null) this.accepted.push({ path, body });
     else this.refused.push({ path, body, status });
-    response.writeHead(status, headers).end(words);
+    response.writeHead(status, headers).end(responseBody);
   }
 }

@@ -9,43 +9,43 @@ import { makeScratchFolder } from './scratch';
 
 export interface TestApp extends RunningService {
   readonly database: Database;
-  /** Every line the service logged, for tests of what must not be in there. */
+  /** Every line the service logged, for tests that check what must not be logged. */
   readonly log: string[];
-  /** Its settings, for processes that are started beside it. */
+  /** The service's settings, for processes that run next to it. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
 export interface TestAppOptions {
   readonly environment?: Readonly<Record<string, string>>;
   readonly modules?: readonly Type[];
-  /** A simulator that answers the sandbox models. */
+  /** URL of a simulator that serves the sandbox models. */
   readonly sandboxUrl?: string;
-  /** Repeating jobs run by their schedule. Otherwise a test calls those it means, and none comes between. */
+  /** Runs repeating jobs on their schedule; otherwise a test runs the jobs it needs. */
   readonly schedule?: boolean;
-  /** For a second node on one database; its maker drops it. */
+  /** For a second node on one database; the caller that created the database drops it. */
   readonly sharedDatabase?: Pick<TestDatabase, 'url' | 'ownerUrl'>;
 }
 
-/** The whole service on a port of its own, with a database of its own: what runs is what ships. */
+/** Starts the complete service, as shipped, on its own port and with its own database. */
 export async function startTestApp(options: TestAppOptions = {}): Promise<TestApp> {
-  const own = options.sharedDatabase === undefined ? await createTestDatabase() : null;
-  const { url, ownerUrl } = options.sharedDatabase ?? (own as TestDatabase);
+  const ownDatabase = options.sharedDatabase === undefined ? await createTestDatabase() : null;
+  const { url, ownerUrl } = options.sharedDatabase ?? (ownDatabase as TestDatabase);
   const dataFolder = makeScratchFolder('switchboard-data-');
   const cleanUp = async () => {
-    await own?.drop();
+    await ownDatabase?.drop();
     rmSync(dataFolder, { recursive: true, force: true });
   };
   const log: string[] = [];
   const environment = {
     NODE_ENV: 'test',
-    // SERVE=gateway npx jest test/integration/gateway: a role serves what all serve.
+    // SERVE=gateway npx jest test/integration/gateway runs the tests against a single role.
     SERVE: process.env['SERVE'] ?? 'all',
     PORT: '0',
     METRICS_PORT: '0',
     LOG_LEVEL: 'info',
     LOG_FORMAT: 'json',
     DATA_FOLDER: dataFolder,
-    // Fit for a public BASE_URL, which is production.
+    // Accepted for a public BASE_URL, which counts as production.
     SESSION_SECRET: 'k3Jx9vQm2Lr8Tz5Wn7Yb4Hc6Pd1Sg0Fa',
     KEY_PEPPER: 'b8Rw2Xc7Vn4Mq1Zk6Ty9Jh3Gf5Dp0LsE',
     MASTER_KEY: '1:q0v7m1Z3p5s8u2w4y6A9C1E3G5I7K9M1O3Q5S7U9W0Y=',
@@ -53,18 +53,18 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     MIGRATION_DATABASE_URL: ownerUrl,
     DATABASE_POOL_SIZE: '5',
     DRAIN_TIMEOUT: '5s',
-    // However slow the machine is, an answered change is in force.
+    // A confirmed change is in effect, however slow the machine is.
     APPLY_TIMEOUT: '1m',
     SANDBOX: 'off',
-    // No test asks the network: nobody answers there.
+    // Tests never query the network: no DNS server listens on port 9.
     DNS_SERVERS: '127.0.0.1:9',
-    // Rows are there when the answer is.
+    // Records are committed before the response is sent.
     SETTLE_ACK: 'commit',
-    // Tests of something else ask as often as they like.
+    // Tests of other features are not rate-limited.
     KEY_RATE_LIMIT_RPM: '1000000',
     KEY_FAILURES_PER_MINUTE: '1000000',
     PUBLIC_REQUESTS_PER_MINUTE: '1000000',
-    // And look for what was refused of it.
+    // Every refusal is recorded.
     REFUSAL_SAMPLE: '1',
     ...options.environment,
   };
@@ -80,11 +80,11 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     throw error;
   });
   const end = async (): Promise<void> => {
-    const wrong = await bookDifferences(url);
+    const differences = await findBookDifferences(url);
     await cleanUp();
-    if (wrong.length > 0) throw new Error(`money does not add up: ${JSON.stringify(wrong)}`);
+    if (differences.length > 0) throw new Error(`money does not add up: ${JSON.stringify(differences)}`);
   };
-  let ended: Promise<void> | undefined;
+  let closing: Promise<void> | undefined;
   return {
     ...service,
     database: service.application.get(Database),
@@ -92,14 +92,14 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     environment,
     close: async () => {
       await service.close();
-      // Once, however often it is asked for: nobody reads books whose database another is dropping.
-      await (ended ??= end());
+      // Runs once, however often it is called: the books must not be read while the database is being dropped.
+      await (closing ??= end());
     },
   };
 }
 
-/** Checked after every test file, in every suite; books that cannot be read do not add up. */
-async function bookDifferences(url: string): Promise<readonly object[]> {
+/** Runs after every test file of every suite; books that cannot be read count as a difference. */
+async function findBookDifferences(url: string): Promise<readonly object[]> {
   const source = new DataSource({ type: 'postgres', url, poolSize: 1 });
   try {
     await source.initialize();

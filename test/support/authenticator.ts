@@ -1,21 +1,21 @@
 import { createHash, createSign, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
 
-interface Asked {
+interface CeremonyOptions {
   readonly challenge: string;
 }
 
-export interface CreationAsked extends Asked {
+export interface CreationCeremonyOptions extends CeremonyOptions {
   readonly rp: { readonly id?: string };
   readonly user: { readonly id: string };
   readonly excludeCredentials?: readonly { readonly id: string }[];
 }
 
-export interface RequestAsked extends Asked {
+export interface RequestCeremonyOptions extends CeremonyOptions {
   readonly rpId?: string;
   readonly allowCredentials?: readonly { readonly id: string }[];
 }
 
-/** The answer of an attacker or a broken device differs in this. */
+/** Differences from a correct response, as an attacker or a broken device would produce. */
 interface Deviation {
   readonly origin?: string;
   readonly rpId?: string;
@@ -26,7 +26,7 @@ interface Deviation {
   readonly userHandle?: string;
 }
 
-interface Held {
+interface DevicePasskey {
   readonly id: Buffer;
   readonly rpId: string;
   readonly userHandle: string;
@@ -34,14 +34,14 @@ interface Held {
   count: number;
 }
 
-/** A device that makes and keeps passkeys (ES256), and the browser that passes its answers on. */
+/** A device that creates and stores passkeys (ES256), together with the browser that passes on its responses. */
 export class Authenticator {
-  readonly held: Held[] = [];
+  readonly passkeys: DevicePasskey[] = [];
 
   constructor(private readonly origin: string) {}
 
-  create(asked: CreationAsked, deviation: Deviation = {}): string {
-    const rpId = deviation.rpId ?? asked.rp.id ?? '';
+  create(options: CreationCeremonyOptions, deviation: Deviation = {}): string {
+    const rpId = deviation.rpId ?? options.rp.id ?? '';
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const jwk = publicKey.export({ format: 'jwk' });
     const id = randomBytes(32);
@@ -52,53 +52,56 @@ export class Authenticator {
       [-2, Buffer.from(jwk.x ?? '', 'base64url')],
       [-3, Buffer.from(jwk.y ?? '', 'base64url')],
     ]);
-    const attested = Buffer.concat([Buffer.alloc(16), uint16(id.length), id, cose]);
+    const attestedCredentialData = Buffer.concat([Buffer.alloc(16), uint16(id.length), id, cose]);
     const count = deviation.count ?? 0;
-    const authData = Buffer.concat([head(rpId, ATTESTED | flagsOf(deviation), count), attested]);
+    const authData = Buffer.concat([
+      head(rpId, ATTESTED | flagsOf(deviation), count),
+      attestedCredentialData,
+    ]);
     const attestationObject = cborMap([
       ['fmt', 'none'],
       ['attStmt', new Map()],
       ['authData', authData],
     ]);
-    this.held.push({ id, rpId, userHandle: asked.user.id, key: privateKey, count });
+    this.passkeys.push({ id, rpId, userHandle: options.user.id, key: privateKey, count });
     return answer(id, {
-      clientDataJSON: this.clientData('webauthn.create', asked, deviation).toString('base64url'),
+      clientDataJSON: this.clientData('webauthn.create', options, deviation).toString('base64url'),
       attestationObject: attestationObject.toString('base64url'),
       transports: ['internal'],
     });
   }
 
-  /** Signs with the newest key of the host that is allowed. */
-  get(asked: RequestAsked, deviation: Deviation = {}): string {
-    const allowed = asked.allowCredentials ?? [];
-    const held = this.held.findLast(
+  /** Signs with the newest passkey that the server allows. */
+  get(options: RequestCeremonyOptions, deviation: Deviation = {}): string {
+    const allowed = options.allowCredentials ?? [];
+    const passkey = this.passkeys.findLast(
       ({ id, rpId }) =>
-        rpId === asked.rpId &&
+        rpId === options.rpId &&
         (allowed.length === 0 || allowed.some((credential) => credential.id === id.toString('base64url'))),
     );
-    if (held === undefined) throw new Error('this device holds no key of that host');
-    held.count = deviation.count ?? held.count + 1;
-    const authData = head(deviation.rpId ?? held.rpId, flagsOf(deviation), held.count);
-    const clientData = this.clientData('webauthn.get', asked, deviation);
+    if (passkey === undefined) throw new Error('this device holds no key of that host');
+    passkey.count = deviation.count ?? passkey.count + 1;
+    const authData = head(deviation.rpId ?? passkey.rpId, flagsOf(deviation), passkey.count);
+    const clientData = this.clientData('webauthn.get', options, deviation);
     const signature = createSign('sha256')
       .update(Buffer.concat([authData, createHash('sha256').update(clientData).digest()]))
-      .sign(held.key);
-    return answer(held.id, {
+      .sign(passkey.key);
+    return answer(passkey.id, {
       clientDataJSON: clientData.toString('base64url'),
       authenticatorData: authData.toString('base64url'),
       signature: signature.toString('base64url'),
-      userHandle: deviation.userHandle ?? held.userHandle,
+      userHandle: deviation.userHandle ?? passkey.userHandle,
     });
   }
 
-  private clientData(type: string, asked: Asked, deviation: Deviation): Buffer {
-    const said = {
+  private clientData(type: string, options: CeremonyOptions, deviation: Deviation): Buffer {
+    const clientData = {
       type: deviation.type ?? type,
-      challenge: deviation.challenge ?? asked.challenge,
+      challenge: deviation.challenge ?? options.challenge,
       origin: deviation.origin ?? this.origin,
       crossOrigin: false,
     };
-    return Buffer.from(JSON.stringify(said));
+    return Buffer.from(JSON.stringify(clientData));
   }
 }
 
@@ -109,9 +112,9 @@ const ATTESTED = 0x40;
 const flagsOf = ({ isVerified = true }: Deviation): number => PRESENT | (isVerified ? VERIFIED : 0);
 
 function head(rpId: string, flags: number, count: number): Buffer {
-  const counted = Buffer.alloc(4);
-  counted.writeUInt32BE(count);
-  return Buffer.concat([createHash('sha256').update(rpId).digest(), Buffer.from([flags]), counted]);
+  const counter = Buffer.alloc(4);
+  counter.writeUInt32BE(count);
+  return Buffer.concat([createHash('sha256').update(rpId).digest(), Buffer.from([flags]), counter]);
 }
 
 function answer(id: Buffer, response: object): string {
@@ -129,7 +132,7 @@ type Cbor = number | string | Buffer | Map<number | string, Cbor>;
 
 const cborMap = (pairs: [number | string, Cbor][]): Buffer => cbor(new Map(pairs));
 
-/** As much of CBOR as an attestation without a statement needs. */
+/** The subset of CBOR that an attestation without a statement needs. */
 function cbor(value: Cbor): Buffer {
   if (typeof value === 'number') return value < 0 ? sized(1, -1 - value) : sized(0, value);
   if (typeof value === 'string')

@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto';
 
-/** A provider may claim this of somebody new, and the outcome follows. */
+/** Claims about a new user, and the expected outcome of the sign-in. */
 export interface ClaimShape {
   readonly what: string;
   readonly claims: Readonly<Record<string, unknown>>;
-  /** Entered, with what is kept; turned away because the address is none; or not recognised at all. */
+  /** Signed in with the stored values; rejected because the email address is invalid; or not recognised. */
   readonly outcome: 'entered' | 'no address' | 'not recognised';
   readonly name?: string;
 }
 
-const fresh = (): string => randomBytes(8).toString('hex');
-const honest = (): Record<string, unknown> => ({
-  sub: fresh(),
-  email: `${fresh()}@example.com`,
+const randomId = (): string => randomBytes(8).toString('hex');
+const validClaims = (): Record<string, unknown> => ({
+  sub: randomId(),
+  email: `${randomId()}@example.com`,
   email_verified: true,
   name: 'Ina Roth',
 });
@@ -68,7 +68,7 @@ const addresses: readonly (readonly [what: string, email: unknown])[] = [
   ['255 characters', `${'a'.repeat(243)}@example.com`],
   ['half of a character', 'a\udc00@example.com'],
 ];
-const proofs: readonly unknown[] = [undefined, null, false, 'true', 1, {}, ['true']];
+const unverifiedValues: readonly unknown[] = [undefined, null, false, 'true', 1, {}, ['true']];
 const names: readonly (readonly [what: string, name: unknown, kept?: string])[] = [
   ['no name', undefined],
   ['an empty name', ''],
@@ -84,37 +84,37 @@ const names: readonly (readonly [what: string, name: unknown, kept?: string])[] 
   ['half of a character', 'Ina \ud800'],
 ];
 
-/** Sixty and more; addresses and subjects of their own at every call. */
-export const claimShapes = (): readonly ClaimShape[] => [
-  { what: 'an honest person', claims: honest(), outcome: 'entered', name: 'Ina Roth' },
+/** Returns more than sixty shapes, with new addresses and subjects on each call. */
+export const createClaimShapes = (): readonly ClaimShape[] => [
+  { what: 'an honest person', claims: validClaims(), outcome: 'entered', name: 'Ina Roth' },
   {
     what: 'a subject of 255 characters',
-    claims: { ...honest(), sub: fresh().padEnd(255, 'x') },
+    claims: { ...validClaims(), sub: randomId().padEnd(255, 'x') },
     outcome: 'entered',
   },
   ...subjects.map(([what, sub]) => ({
     what: `subject: ${what}`,
-    claims: { ...honest(), sub },
+    claims: { ...validClaims(), sub },
     outcome: 'not recognised' as const,
   })),
   ...addresses.map(([what, email]) => ({
     what: `address: ${what}`,
-    claims: { ...honest(), email },
+    claims: { ...validClaims(), email },
     outcome: 'no address' as const,
   })),
-  ...proofs.map((proof) => ({
+  ...unverifiedValues.map((proof) => ({
     what: `verified: ${JSON.stringify(proof) ?? 'nothing'}`,
-    claims: { ...honest(), email_verified: proof },
+    claims: { ...validClaims(), email_verified: proof },
     outcome: 'no address' as const,
   })),
   ...names.map(([what, name, kept]) => {
-    const claims: Record<string, unknown> = { ...honest(), name };
-    const usual = String(claims['email']).split('@')[0] ?? '';
-    return { what: `name: ${what}`, claims, outcome: 'entered' as const, name: kept ?? usual };
+    const claims: Record<string, unknown> = { ...validClaims(), name };
+    const defaultName = String(claims['email']).split('@')[0] ?? '';
+    return { what: `name: ${what}`, claims, outcome: 'entered' as const, name: kept ?? defaultName };
   }),
 ];
 
-/** An answer at the end of such a sign-in says this. */
+/** Maps the final response of the sign-in to an outcome. */
 export function outcomeOf(status: number, code: unknown): string {
   if (status === 303) return 'entered';
   if (status === 403 && code === 'email_not_verified') return 'no address';

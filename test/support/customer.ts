@@ -10,7 +10,7 @@ export interface Customer {
   readonly userId: number;
 }
 
-/** A customer with a key of their own and so much in their wallet. */
+/** Creates a customer with an API key and this wallet balance. */
 export const addCustomer = (
   app: TestApp,
   name: string,
@@ -18,17 +18,17 @@ export const addCustomer = (
   limits: Partial<NewKey> = {},
 ): Promise<Customer> =>
   app.database.transaction(async (tx) => {
-    const people = tx.getRepository(UserAccount);
-    const user = people.create({ email: `${name}@example.com`, displayName: name, status: 'active' });
-    await people.insert(user);
+    const users = tx.getRepository(UserAccount);
+    const user = users.create({ email: `${name}@example.com`, displayName: name, status: 'active' });
+    await users.insert(user);
     if (wallet > 0n) {
       await app.application
         .get(Ledger, { strict: false })
         .post(tx, { walletId: user.id, amount: wallet, against: 'promotion', kind: 'welcome', ref: name });
     }
     const owner = { userId: user.id, organisationId: null, departmentId: null, projectId: null };
-    const issued = await app.application
+    const issuedKey = await app.application
       .get(KeysService, { strict: false })
       .issue(platformScope, tx, { ...owner, ...limits, kind: 'client', name, createdBy: 'test' });
-    return { key: issued.text, keyId: issued.id, userId: user.id };
+    return { key: issuedKey.text, keyId: issuedKey.id, userId: user.id };
   });

@@ -1,21 +1,21 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 
-/** One name has TXT records or none, its server fails, or it says nothing at all. */
-export type Said = readonly string[] | 'absent' | 'failing' | 'silent';
+/** TXT records of a name, or the server's behaviour: NXDOMAIN, SERVFAIL or no response. */
+export type TxtResult = readonly string[] | 'absent' | 'failing' | 'silent';
 
 const TXT = 16;
 const HEAD_BYTES = 12;
-const codes = { absent: 3, failing: 2 } as const;
+const responseCodes = { absent: 3, failing: 2 } as const;
 
-/** A name server on loopback (RFC 1035) that answers questions for TXT records. */
+/** DNS server on loopback (RFC 1035) that responds to TXT queries. */
 export class DnsStandIn {
-  readonly asked: string[] = [];
-  private readonly names = new Map<string, Said>();
+  readonly queries: string[] = [];
+  private readonly names = new Map<string, TxtResult>();
 
   private constructor(private readonly socket: Socket) {
     socket.on('message', (message, { address, port }) => {
-      const answer = this.answerTo(message);
+      const answer = this.createResponse(message);
       if (answer !== null) socket.send(answer, port, address);
     });
   }
@@ -31,8 +31,8 @@ export class DnsStandIn {
     return `127.0.0.1:${this.socket.address().port}`;
   }
 
-  say(name: string, said: Said): void {
-    this.names.set(name, said);
+  setResult(name: string, result: TxtResult): void {
+    this.names.set(name, result);
   }
 
   async close(): Promise<void> {
@@ -40,7 +40,7 @@ export class DnsStandIn {
     await once(this.socket, 'close');
   }
 
-  private answerTo(message: Buffer): Buffer | null {
+  private createResponse(message: Buffer): Buffer | null {
     const labels: string[] = [];
     let at = HEAD_BYTES;
     for (let length = message[at] ?? 0; length > 0; length = message[at] ?? 0) {
@@ -49,21 +49,21 @@ export class DnsStandIn {
     }
     const question = message.subarray(HEAD_BYTES, at + 5);
     const name = labels.join('.').toLowerCase();
-    this.asked.push(name);
-    const said = message.readUInt16BE(at + 1) === TXT ? (this.names.get(name) ?? 'absent') : 'absent';
-    if (said === 'silent') return null;
-    const records = typeof said === 'string' ? [] : said.map(recordOf);
+    this.queries.push(name);
+    const result = message.readUInt16BE(at + 1) === TXT ? (this.names.get(name) ?? 'absent') : 'absent';
+    if (result === 'silent') return null;
+    const records = typeof result === 'string' ? [] : result.map(encodeTxtRecord);
     const head = Buffer.alloc(HEAD_BYTES);
     message.copy(head, 0, 0, 2);
-    head.writeUInt16BE(0x8580 | (typeof said === 'string' ? codes[said] : 0), 2);
+    head.writeUInt16BE(0x8580 | (typeof result === 'string' ? responseCodes[result] : 0), 2);
     head.writeUInt16BE(1, 4);
     head.writeUInt16BE(records.length, 6);
     return Buffer.concat([head, question, ...records]);
   }
 }
 
-/** Of the name in the question, in pieces of 255 bytes at most. */
-function recordOf(text: string): Buffer {
+/** Encodes a TXT record for the queried name, in strings of at most 255 bytes. */
+function encodeTxtRecord(text: string): Buffer {
   const bytes = Buffer.from(text);
   const pieces: Buffer[] = [];
   for (let at = 0; at < bytes.length; at += 255) {

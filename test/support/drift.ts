@@ -1,17 +1,17 @@
 import { type Entity, migrationDataSource } from '#inside/platform/database/data-source';
 import { createTestDatabase } from './postgres';
 
-/** The database may guard more than the entities know of: checks, keys and indexes are the migrations' own. */
-const guard = /\bDROP (?:CONSTRAINT|INDEX)\b/;
+/** Ignored: the migrations own checks, keys and indexes, which entities do not declare. */
+const migrationOnlyChange = /\bDROP (?:CONSTRAINT|INDEX)\b/;
 
-/** TypeORM would make these changes so that a migrated database holds all the entities say. */
-export async function driftOf(entities: readonly Entity[]): Promise<string[]> {
+/** Returns the statements TypeORM would run to bring a migrated database in line with the entities. */
+export async function findDrift(entities: readonly Entity[]): Promise<string[]> {
   const database = await createTestDatabase();
   try {
     const source = await migrationDataSource(database.ownerUrl, [], entities).initialize();
     try {
       const { upQueries } = await source.driver.createSchemaBuilder().log();
-      return upQueries.map(({ query }) => query).filter((query) => !guard.test(query));
+      return upQueries.map(({ query }) => query).filter((query) => !migrationOnlyChange.test(query));
     } finally {
       await source.destroy();
     }
@@ -21,5 +21,5 @@ export async function driftOf(entities: readonly Entity[]): Promise<string[]> {
 }
 
 export async function assertNoDrift(entities: readonly Entity[]): Promise<void> {
-  expect(await driftOf(entities)).toEqual([]);
+  expect(await findDrift(entities)).toEqual([]);
 }

@@ -3,17 +3,17 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { transformSync } from '@swc/core';
 import { makeScratchFolder } from './scratch';
 
-/** Proofs run this file from the build, below the project. */
-const project = nearestWith('.swcrc', __dirname);
+/** Proofs run this file from the build folder, below the project. */
+const project = findNearestFolder('.swcrc', __dirname);
 
 export interface ExtensionFolder {
-  /** It goes into `EXTENSIONS`. */
+  /** Value for `EXTENSIONS`. */
   readonly path: string;
   remove(): void;
 }
 
-/** An extension as a team would have it: compiled, in a folder of its own, with the contract among its packages. */
-export function builtExtension(source: string): ExtensionFolder {
+/** Builds an extension as a team would: compiled, in its own folder, with the contract in node_modules. */
+export function buildExtension(source: string): ExtensionFolder {
   const scratch = makeScratchFolder('switchboard-extension-');
   const path = join(scratch, 'extension');
   cpSync(resolve(project, source), path, { recursive: true });
@@ -36,12 +36,12 @@ function compile(from: string, to: string): void {
       module: { type: 'commonjs' },
       sourceMaps: false,
     });
-    const written = join(to, relative(from, file).replace(/\.ts$/, '.js'));
-    mkdirSync(dirname(written), { recursive: true });
-    writeFileSync(written, code);
+    const outputPath = join(to, relative(from, file).replace(/\.ts$/, '.js'));
+    mkdirSync(dirname(outputPath), { recursive: true });
+    writeFileSync(outputPath, code);
   }
 }
 
-function nearestWith(file: string, folder: string): string {
-  return existsSync(join(folder, file)) ? folder : nearestWith(file, dirname(folder));
+function findNearestFolder(file: string, folder: string): string {
+  return existsSync(join(folder, file)) ? folder : findNearestFolder(file, dirname(folder));
 }

@@ -3,17 +3,17 @@ import { join } from 'node:path';
 
 const folder = join(process.cwd(), 'test', 'fixtures', 'recordings');
 
-/** As they were recorded: `make.sh` beside them makes them anew. */
-export const honestRecordings: readonly string[] = readdirSync(folder)
+/** The original recordings, created by `make.sh` in the same folder. */
+export const originalRecordings: readonly string[] = readdirSync(folder)
   .filter((name) => /\.(m4a|mp4|mov|webm|mkv|ogg|mp3|aac|wav|flac)$/.test(name))
   .sort();
 
-export const recordingNamed = (name: string): Buffer => readFileSync(join(folder, name));
+export const readRecording = (name: string): Buffer => readFileSync(join(folder, name));
 
 type Forge = (file: Buffer) => Buffer;
 
-/** Bytes at a distance from a mark; from every one of them with `all`. */
-function put(mark: string | Buffer, distance: number, bytes: Buffer, all = false): Forge {
+/** Overwrites bytes at a distance from the first mark, or from every mark with `all`. */
+function overwriteAt(mark: string | Buffer, distance: number, bytes: Buffer, all = false): Forge {
   return (file) => {
     const forged = Buffer.from(file);
     const needle = typeof mark === 'string' ? Buffer.from(mark, 'latin1') : mark;
@@ -34,18 +34,18 @@ function u32(...values: number[]): Buffer {
 }
 const reversed = (bytes: Buffer): Buffer => Buffer.from(bytes).reverse();
 const hex = (digits: string): Buffer => Buffer.from(digits, 'hex');
-const before =
+const prepend =
   (start: Buffer): Forge =>
   (file) =>
     Buffer.concat([start, file]);
-const both =
+const combine =
   (...forges: readonly Forge[]): Forge =>
   (file) =>
     forges.reduce((forged, forge) => forge(forged), file);
 
-const around = ['moov', 'trak', 'edts', 'mdia', 'minf', 'stbl'];
+const parentBoxes = ['moov', 'trak', 'edts', 'mdia', 'minf', 'stbl'];
 
-/** Another box in the place of the first of that name, and all around it as much longer. */
+/** Replaces the first box of that name and enlarges its parent boxes accordingly. */
 const replaceBox =
   (name: string, contents: Buffer): Forge =>
   (file) => {
@@ -53,10 +53,10 @@ const replaceBox =
     const bytes = file.readUInt32BE(at);
     const growth = 8 + contents.length - bytes;
     const head = Buffer.from(file.subarray(0, at));
-    for (const box of around) {
-      const place = head.lastIndexOf(box) - 4;
-      const end = place < 0 ? 0 : place + head.readUInt32BE(place);
-      if (end > at) head.writeUInt32BE(head.readUInt32BE(place) + growth, place);
+    for (const box of parentBoxes) {
+      const position = head.lastIndexOf(box) - 4;
+      const end = position < 0 ? 0 : position + head.readUInt32BE(position);
+      if (end > at) head.writeUInt32BE(head.readUInt32BE(position) + growth, position);
     }
     return Buffer.concat([
       head,
@@ -67,8 +67,8 @@ const replaceBox =
     ]);
   };
 
-const tinyMovie = put('mvhd', 16, u32(1_000_000, 1));
-const tinyMedia = put('mdhd', 16, u32(1_000_000_000, 1));
+const tinyMovie = overwriteAt('mvhd', 16, u32(1_000_000, 1));
+const tinyMedia = overwriteAt('mdhd', 16, u32(1_000_000_000, 1));
 const tenEdits = replaceBox('elst', u32(0, 10, ...Array(10).fill([4_000, 0, 0x10000]).flat()));
 const oneSample: Forge = (file) => {
   const at = file.indexOf('stsz');
@@ -88,7 +88,7 @@ const oneSample: Forge = (file) => {
     ),
   )(file);
 };
-const chunksAgain: Forge = (file) =>
+const repeatChunks: Forge = (file) =>
   replaceBox(
     'stco',
     u32(0, 10, ...Array<number>(10).fill(file.readUInt32BE(file.indexOf('stco') + 12))),
@@ -96,8 +96,8 @@ const chunksAgain: Forge = (file) =>
 const shortTag = Buffer.from('ID3\x04\0\0\0\0\0\0', 'latin1');
 const noise = Buffer.alloc(3_000, 0x11);
 
-/** A page of Ogg that seems to hold the whole file, with a checksum that does not agree. */
-const withinPages: Forge = (file) => {
+/** Ogg pages that appear to span the complete file, with invalid checksums. */
+const wrapInPages: Forge = (file) => {
   const pages: Buffer[] = [];
   for (let at = 0; at < file.length; at += 30_000) {
     const head = Buffer.concat([Buffer.from('OggS\0'), Buffer.alloc(21), Buffer.from([255])]);
@@ -106,7 +106,7 @@ const withinPages: Forge = (file) => {
   return Buffer.concat(pages);
 };
 
-/** Every page says that one sample came before its end; its checksum agrees. */
+/** Each page claims to end one sample after its start; its checksum is valid. */
 const lowGranules: Forge = (file) => {
   const forged = Buffer.from(file);
   for (let at = forged.indexOf('OggS'); at !== -1; at = forged.indexOf('OggS', at + 4)) {
@@ -135,57 +135,57 @@ const secondFormat: Forge = (file) => {
   return Buffer.concat([file.subarray(0, 36), format, file.subarray(36)]);
 };
 
-/** A recording is changed in these ways so that it looks short; each is played in full. */
+/** Changes that make a recording look short; each recording still plays in full. */
 const forgeries: readonly (readonly [what: string, recording: string, forge: Forge])[] = [
   ...['aac.m4a', 'alac.m4a', 'opus.mp4', 'flac.mp4', 'mp3.mp4', 'ac3.mp4', 'pcm.mov'].flatMap(
     (name) =>
       [
         ['a short movie', name, tinyMovie],
-        ['a short movie and medium', name, both(tinyMovie, tinyMedia)],
+        ['a short movie and medium', name, combine(tinyMovie, tinyMedia)],
       ] as const,
   ),
-  ['a short movie', 'aac-fragments.mp4', both(tinyMovie, tinyMedia)],
-  ['a short movie', 'opus-fragments.mp4', both(tinyMovie, tinyMedia)],
-  ['a fast entry', 'aac.m4a', put('mp4a', 28, u16(65_535))],
-  ['a fast entry', 'alac.m4a', put('alac', 28, u16(65_535))],
-  ['a fast entry', 'flac.mp4', put('fLaC', 28, u16(65_535))],
-  ['a fast entry', 'mp3.mp4', put('mp4a', 28, u16(65_535))],
-  ['no time between samples', 'aac.m4a', put('stts', 8, u32(1, 33, 0))],
-  ['no time between samples', 'opus.mp4', both(tinyMovie, put('stts', 12, u32(202, 0)))],
+  ['a short movie', 'aac-fragments.mp4', combine(tinyMovie, tinyMedia)],
+  ['a short movie', 'opus-fragments.mp4', combine(tinyMovie, tinyMedia)],
+  ['a fast entry', 'aac.m4a', overwriteAt('mp4a', 28, u16(65_535))],
+  ['a fast entry', 'alac.m4a', overwriteAt('alac', 28, u16(65_535))],
+  ['a fast entry', 'flac.mp4', overwriteAt('fLaC', 28, u16(65_535))],
+  ['a fast entry', 'mp3.mp4', overwriteAt('mp4a', 28, u16(65_535))],
+  ['no time between samples', 'aac.m4a', overwriteAt('stts', 8, u32(1, 33, 0))],
+  ['no time between samples', 'opus.mp4', combine(tinyMovie, overwriteAt('stts', 12, u32(202, 0)))],
   ['ten plays', 'aac.m4a', tenEdits],
   ['ten plays', 'opus.mp4', tenEdits],
   ['ten plays', 'pcm.mov', tenEdits],
-  ['a chunk ten times', 'pcm.mov', chunksAgain],
+  ['a chunk ten times', 'pcm.mov', repeatChunks],
   ['frames in one sample', 'aac.m4a', oneSample],
   ['frames in one sample', 'mp3.mp4', oneSample],
-  ['a short segment', 'opus.webm', put(hex('448988'), 3, hex('3ff0000000000000'))],
-  ['a short segment', 'vorbis.webm', put(hex('448988'), 3, hex('3ff0000000000000'))],
-  ['a fast track', 'opus.webm', put(hex('b588'), 2, hex('4116e36000000000'))],
-  ['a fast track', 'vorbis.webm', put(hex('b588'), 2, hex('4116e36000000000'))],
-  ['a fast track', 'aac.mkv', put(hex('b588'), 2, hex('4116e36000000000'))],
-  ['a fast track', 'mp3.mkv', put(hex('b588'), 2, hex('4116e36000000000'))],
-  ['a fast track', 'flac.mkv', put(hex('b588'), 2, hex('4116e36000000000'))],
-  ['no clock', 'opus.webm', put(hex('2ad7b1'), 4, hex('000001'))],
+  ['a short segment', 'opus.webm', overwriteAt(hex('448988'), 3, hex('3ff0000000000000'))],
+  ['a short segment', 'vorbis.webm', overwriteAt(hex('448988'), 3, hex('3ff0000000000000'))],
+  ['a fast track', 'opus.webm', overwriteAt(hex('b588'), 2, hex('4116e36000000000'))],
+  ['a fast track', 'vorbis.webm', overwriteAt(hex('b588'), 2, hex('4116e36000000000'))],
+  ['a fast track', 'aac.mkv', overwriteAt(hex('b588'), 2, hex('4116e36000000000'))],
+  ['a fast track', 'mp3.mkv', overwriteAt(hex('b588'), 2, hex('4116e36000000000'))],
+  ['a fast track', 'flac.mkv', overwriteAt(hex('b588'), 2, hex('4116e36000000000'))],
+  ['no clock', 'opus.webm', overwriteAt(hex('2ad7b1'), 4, hex('000001'))],
   ['low granules', 'opus.ogg', lowGranules],
   ['low granules', 'vorbis.ogg', lowGranules],
   ['low granules', 'flac.ogg', lowGranules],
   ['low granules', 'speex.ogg', lowGranules],
-  ['pages in a page', 'opus.ogg', withinPages],
-  ['pages in a page', 'vorbis.ogg', withinPages],
-  ['tags before', 'opus.ogg', before(shortTag)],
-  ['one sample', 'flac.flac', put('fLaC', 18, hex('01f400f000000001'))],
-  ['a fast head', 'flac.flac', put('fLaC', 18, hex('9fff60f000000001'))],
-  ['tags before', 'flac.flac', before(shortTag)],
-  ['one frame', 'variable.mp3', put('Xing', 8, u32(1))],
-  ['a fast first frame', 'constant.mp3', put(hex('ffe3'), 2, hex('e8'))],
-  ['noise before', 'constant.mp3', before(Buffer.concat([hex('fff3e0c4'), noise]))],
-  ['noise before', 'layer2.mp3', before(Buffer.concat([shortTag, noise]))],
-  ['tags before', 'frames.aac', before(shortTag)],
-  ['noise before', 'frames.aac', before(Buffer.concat([shortTag, noise]))],
-  ['a fast byte rate', 'adpcm.wav', put('fmt ', 16, reversed(u32(0x7fffffff)))],
-  ['a fast byte rate', 'mp3.wav', put('fmt ', 12, reversed(u32(0x7fffffff, 0x7fffffff)))],
-  ['a fast byte rate', 'gsm.wav', put('fmt ', 16, reversed(u32(0x7fffffff)))],
-  ['few data', 'pcm.wav', put('data', 4, hex('0a000000'))],
+  ['pages in a page', 'opus.ogg', wrapInPages],
+  ['pages in a page', 'vorbis.ogg', wrapInPages],
+  ['tags before', 'opus.ogg', prepend(shortTag)],
+  ['one sample', 'flac.flac', overwriteAt('fLaC', 18, hex('01f400f000000001'))],
+  ['a fast head', 'flac.flac', overwriteAt('fLaC', 18, hex('9fff60f000000001'))],
+  ['tags before', 'flac.flac', prepend(shortTag)],
+  ['one frame', 'variable.mp3', overwriteAt('Xing', 8, u32(1))],
+  ['a fast first frame', 'constant.mp3', overwriteAt(hex('ffe3'), 2, hex('e8'))],
+  ['noise before', 'constant.mp3', prepend(Buffer.concat([hex('fff3e0c4'), noise]))],
+  ['noise before', 'layer2.mp3', prepend(Buffer.concat([shortTag, noise]))],
+  ['tags before', 'frames.aac', prepend(shortTag)],
+  ['noise before', 'frames.aac', prepend(Buffer.concat([shortTag, noise]))],
+  ['a fast byte rate', 'adpcm.wav', overwriteAt('fmt ', 16, reversed(u32(0x7fffffff)))],
+  ['a fast byte rate', 'mp3.wav', overwriteAt('fmt ', 12, reversed(u32(0x7fffffff, 0x7fffffff)))],
+  ['a fast byte rate', 'gsm.wav', overwriteAt('fmt ', 16, reversed(u32(0x7fffffff)))],
+  ['few data', 'pcm.wav', overwriteAt('data', 4, hex('0a000000'))],
   ['a second format', 'pcm.wav', secondFormat],
 ];
 
@@ -194,9 +194,9 @@ export interface ForgedRecording {
   readonly file: Buffer;
 }
 
-/** The same bytes at every call. */
-export const forgedRecordings = (): readonly ForgedRecording[] =>
+/** Returns the same bytes on each call. */
+export const createForgedRecordings = (): readonly ForgedRecording[] =>
   forgeries.map(([what, recording, forge]) => ({
     name: `${recording}: ${what}`,
-    file: forge(recordingNamed(recording)),
+    file: forge(readRecording(recording)),
   }));

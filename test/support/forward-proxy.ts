@@ -2,35 +2,35 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer as createPlain, type Server, type Socket } from 'node:net';
 import { createServer as createSecure } from 'node:tls';
 
-/** What the proxy does with a request: it lets it through, answers for itself, or says nothing. */
-type Verdict = 'pass' | 'hang' | 'cut' | { readonly answer: string };
+/** Handling of a request: pass it on, respond itself, hang or cut the connection. */
+type ProxyVerdict = 'pass' | 'hang' | 'cut' | { readonly answer: string };
 
 export interface ForwardProxyOptions {
-  /** Such as `user:password`; without them everybody is let through. */
+  /** For example `user:password`; defaults to no authentication. */
   readonly credentials?: string;
   readonly tls?: { readonly cert: string; readonly key: string };
-  readonly judge?: (line: string) => Verdict;
-  /** Where a name leads to; as if the proxy resolved it. */
+  readonly judge?: (line: string) => ProxyVerdict;
+  /** Address a host name resolves to, as if the proxy resolved it. */
   readonly resolve?: (host: string) => string;
 }
 
 export interface ForwardProxy {
   readonly port: number;
-  /** The first lines of what it was asked. */
-  readonly asked: string[];
+  /** Request lines received. */
+  readonly requestLines: string[];
   readonly heads: string[];
-  /** Of both sides. */
+  /** Sockets of clients and targets. */
   readonly sockets: Set<Socket>;
   close(): void;
 }
 
-const wanted =
+const authenticationRequired =
   'HTTP/1.1 407 Proxy Authentication Required\r\nproxy-authenticate: Basic realm="x"\r\ncontent-length: 0\r\n\r\n';
 
-/** A proxy that tunnels by CONNECT and passes on requests in absolute form; bytes of answers it leaves as they are. */
-export async function forwardProxy(options: ForwardProxyOptions = {}): Promise<ForwardProxy> {
-  const proxy = { asked: [] as string[], heads: [] as string[], sockets: new Set<Socket>() };
-  const serve = (socket: Socket): void => new Client(socket, options, proxy).begin();
+/** Proxy that tunnels CONNECT and forwards requests in absolute form; response bytes pass unchanged. */
+export async function startForwardProxy(options: ForwardProxyOptions = {}): Promise<ForwardProxy> {
+  const proxy = { requestLines: [] as string[], heads: [] as string[], sockets: new Set<Socket>() };
+  const serve = (socket: Socket): void => new ProxyClient(socket, options, proxy).begin();
   const server: Server =
     options.tls === undefined
       ? createPlain({ allowHalfOpen: true, noDelay: true }, serve)
@@ -47,12 +47,12 @@ export async function forwardProxy(options: ForwardProxyOptions = {}): Promise<F
   };
 }
 
-class Client {
-  private come = Buffer.alloc(0);
+class ProxyClient {
+  private pending = Buffer.alloc(0);
   private target: Socket | null = null;
-  /** So much of a body is still to be passed on before the next request begins. */
-  private left = 0;
-  /** The body comes in chunks, and another one follows. */
+  /** Body bytes still to be passed on before the next request starts. */
+  private bodyBytesLeft = 0;
+  /** Another chunk of a chunked body follows. */
   private isChunked = false;
 
   constructor(
@@ -70,38 +70,39 @@ class Client {
   }
 
   private take(bytes: Buffer): void {
-    this.come = Buffer.concat([this.come, bytes]);
+    this.pending = Buffer.concat([this.pending, bytes]);
     for (;;) {
-      const body = this.come.subarray(0, this.left);
+      const body = this.pending.subarray(0, this.bodyBytesLeft);
       if (body.length > 0) this.target?.write(body);
-      this.left -= body.length;
-      this.come = this.come.subarray(body.length);
-      if (this.left > 0) return;
+      this.bodyBytesLeft -= body.length;
+      this.pending = this.pending.subarray(body.length);
+      if (this.bodyBytesLeft > 0) return;
       if (this.isChunked) {
-        const line = this.come.indexOf('\r\n');
+        const line = this.pending.indexOf('\r\n');
         if (line === -1) return;
-        const size = parseInt(this.come.toString('latin1', 0, line), 16);
-        this.left = line + size + 4;
+        const size = parseInt(this.pending.toString('latin1', 0, line), 16);
+        this.bodyBytesLeft = line + size + 4;
         this.isChunked = size > 0;
         continue;
       }
-      const end = this.come.indexOf('\r\n\r\n');
+      const end = this.pending.indexOf('\r\n\r\n');
       if (end === -1) return;
-      const head = this.come.toString('latin1', 0, end);
-      this.come = this.come.subarray(end + 4);
-      if (!this.ask(head)) return;
+      const head = this.pending.toString('latin1', 0, end);
+      this.pending = this.pending.subarray(end + 4);
+      if (!this.handleRequest(head)) return;
     }
   }
 
-  /** False where nothing further is read as a request. */
-  private ask(head: string): boolean {
-    const { credentials, judge = (): Verdict => 'pass' } = this.options;
+  /** Returns false if nothing further is read as a request. */
+  private handleRequest(head: string): boolean {
+    const { credentials, judge = (): ProxyVerdict => 'pass' } = this.options;
     const line = head.slice(0, head.indexOf('\r\n'));
-    this.proxy.asked.push(line);
+    this.proxy.requestLines.push(line);
     this.proxy.heads.push(head);
-    const given = /^proxy-authorization: Basic (\S+)$/im.exec(head)?.[1];
-    const isKnown = credentials === undefined || given === Buffer.from(credentials).toString('base64');
-    const verdict = isKnown ? judge(line) : { answer: wanted };
+    const credentialsReceived = /^proxy-authorization: Basic (\S+)$/im.exec(head)?.[1];
+    const isAuthenticated =
+      credentials === undefined || credentialsReceived === Buffer.from(credentials).toString('base64');
+    const verdict = isAuthenticated ? judge(line) : { answer: authenticationRequired };
     if (verdict === 'hang') return false;
     if (verdict === 'cut') return this.drop();
     if (verdict !== 'pass') return this.socket.write(verdict.answer);
@@ -112,9 +113,9 @@ class Client {
     }
     const { hostname, port, origin } = new URL(address);
     this.target ??= this.connect(hostname, Number(port) || 80);
-    const kept = head.replace(` ${origin}`, ' ').replace(/\r\nproxy-authorization: [^\r]*/i, '');
-    this.target.write(`${kept}\r\n\r\n`, 'latin1');
-    this.left = Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0);
+    const forwardedHead = head.replace(` ${origin}`, ' ').replace(/\r\nproxy-authorization: [^\r]*/i, '');
+    this.target.write(`${forwardedHead}\r\n\r\n`, 'latin1');
+    this.bodyBytesLeft = Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0);
     this.isChunked = /^transfer-encoding: chunked$/im.test(head);
     return true;
   }
@@ -130,7 +131,7 @@ class Client {
     this.target = target;
     target.once('connect', () => this.socket.write('HTTP/1.1 200 Connection established\r\n\r\n'));
     this.socket.removeAllListeners('data').on('data', (bytes: Buffer) => target.write(bytes));
-    if (this.come.length > 0) target.write(this.come);
+    if (this.pending.length > 0) target.write(this.pending);
   }
 
   private connect(host: string, port: number): Socket {
@@ -142,13 +143,13 @@ class Client {
       allowHalfOpen: true,
     });
     this.proxy.sockets.add(target);
-    // As much is held back on one side as is not taken on the other.
+    // Back-pressure is passed on in both directions.
     target.on('data', (bytes: Buffer) => {
       if (!socket.write(bytes)) target.pause();
     });
     socket.on('drain', () => target.resume());
     target.on('end', () => socket.end());
-    // A reset stays a reset.
+    // Passes on a reset as a reset.
     target.on('error', (error: NodeJS.ErrnoException) =>
       error.code === 'ECONNRESET' && 'resetAndDestroy' in socket
         ? socket.resetAndDestroy()

@@ -28,7 +28,7 @@ export function sized(value: string): Buffer {
   return Buffer.concat([length, bytes]);
 }
 
-/** An event of the messages dialect as it comes from the supplier. */
+/** A Messages event, framed as the supplier sends it. */
 export const chunkFrame = (event: object): Buffer =>
   frame(
     { ':event-type': 'chunk', ':content-type': 'application/json', ':message-type': 'event' },

@@ -5,8 +5,8 @@ import { CatalogueService } from '#product/catalogue';
 import type { TestApp } from './app';
 import { makeScratchFolder } from './scratch';
 
-/** Applies a gateway.yaml to a service, by the command that operators have for it. */
-export async function gatewayFile(
+/** Applies a gateway.yaml to a service with the operator's `apply` command. */
+export async function applyGatewayFile(
   app: TestApp,
   yaml: string,
   secrets: Readonly<Record<string, string>> = {},
@@ -15,14 +15,14 @@ export async function gatewayFile(
   try {
     const path = join(folder, 'gateway.yaml');
     writeFileSync(path, yaml);
-    const said: string[] = [];
-    const write = (text: string): void => void said.push(text);
+    const outputLines: string[] = [];
+    const write = (text: string): void => void outputLines.push(text);
     const context = { environment: { ...app.environment, ...secrets }, write, writeStderr: write };
     const code = await executeCommand(['apply', path, '--yes'], {
       ...context,
       confirm: () => Promise.resolve(false),
     });
-    if (code !== 0) throw new Error(said.join(''));
+    if (code !== 0) throw new Error(outputLines.join(''));
     await app.application.get(CatalogueService).reload();
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -7,7 +7,7 @@ export const githubClient = {
   secret: 'a secret of the tests that is long enough',
 };
 
-export interface GithubPerson {
+export interface GithubUser {
   readonly id: unknown;
   readonly login: string;
   readonly name?: string | null;
@@ -18,23 +18,23 @@ export interface GithubPerson {
   }[];
 }
 
-interface Granted {
-  readonly person: GithubPerson;
+interface AuthorizationGrant {
+  readonly user: GithubUser;
   readonly challenge: string;
   readonly redirect: string;
 }
 
-/** As much of a GitHub Enterprise as a sign-in asks: its pages of OAuth and two of its interface. */
+/** The subset of GitHub Enterprise that a sign-in uses: the OAuth pages and two API endpoints. */
 export class GithubStandIn {
-  /** This person is signed in there: the next browser to come is theirs. */
-  person: GithubPerson | null = null;
-  /** Its interface answers this instead of the addresses of the person. */
-  emailsAnswer: { readonly status: number; readonly body: unknown } | null = null;
-  /** Paths that were asked, with what they were asked as. */
-  readonly asked: { readonly path: string; readonly headers: IncomingMessage['headers'] }[] = [];
+  /** User signed in at GitHub; the next browser to authorise is theirs. */
+  signedInUser: GithubUser | null = null;
+  /** Overrides the API response with the user's email addresses. */
+  emailsResponse: { readonly status: number; readonly body: unknown } | null = null;
+  /** Requests received, with path and headers. */
+  readonly requests: { readonly path: string; readonly headers: IncomingMessage['headers'] }[] = [];
 
-  private readonly codes = new Map<string, Granted>();
-  private readonly tokens = new Map<string, GithubPerson>();
+  private readonly codes = new Map<string, AuthorizationGrant>();
+  private readonly tokens = new Map<string, GithubUser>();
 
   private constructor(
     private readonly server: Server,
@@ -60,32 +60,32 @@ export class GithubStandIn {
 
   private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', this.url);
-    this.asked.push({ path: url.pathname + url.search, headers: request.headers });
+    this.requests.push({ path: url.pathname + url.search, headers: request.headers });
     if (url.pathname === '/login/oauth/authorize') return this.authorize(url.searchParams, response);
     if (url.pathname === '/login/oauth/access_token') return this.exchange(request, response);
     const [, token = ''] = (request.headers.authorization ?? '').split(' ');
-    const person = this.tokens.get(token);
-    if (person === undefined) return json(response, 401, { message: 'Bad credentials' });
+    const user = this.tokens.get(token);
+    if (user === undefined) return json(response, 401, { message: 'Bad credentials' });
     if (request.headers['user-agent'] === undefined) return json(response, 403, { message: 'no user agent' });
-    if (url.pathname === '/api/v3/user') return json(response, 200, { ...person, emails: undefined });
+    if (url.pathname === '/api/v3/user') return json(response, 200, { ...user, emails: undefined });
     if (url.pathname !== '/api/v3/user/emails') return json(response, 404, { message: 'Not Found' });
-    const { status, body } = this.emailsAnswer ?? { status: 200, body: person.emails };
+    const { status, body } = this.emailsResponse ?? { status: 200, body: user.emails };
     json(response, status, body);
   }
 
   private authorize(query: URLSearchParams, response: ServerResponse): void {
     const redirect = query.get('redirect_uri') ?? '';
-    const isOurs = query.get('client_id') === githubClient.id && this.callbacks.includes(redirect);
+    const isRegistered = query.get('client_id') === githubClient.id && this.callbacks.includes(redirect);
     const challenge = query.get('code_challenge') ?? '';
-    const isProven = query.get('code_challenge_method') === 'S256' && challenge !== '';
-    if (!isOurs || !isProven || this.person === null || query.get('response_type') !== 'code')
+    const hasChallenge = query.get('code_challenge_method') === 'S256' && challenge !== '';
+    if (!isRegistered || !hasChallenge || this.signedInUser === null || query.get('response_type') !== 'code')
       return json(response, 400, { message: 'not as registered' });
     const code = randomBytes(10).toString('hex');
-    this.codes.set(code, { person: this.person, challenge, redirect });
-    const back = new URL(redirect);
-    back.searchParams.set('code', code);
-    back.searchParams.set('state', query.get('state') ?? '');
-    response.writeHead(302, { location: back.href }).end();
+    this.codes.set(code, { user: this.signedInUser, challenge, redirect });
+    const callbackUrl = new URL(redirect);
+    callbackUrl.searchParams.set('code', code);
+    callbackUrl.searchParams.set('state', query.get('state') ?? '');
+    response.writeHead(302, { location: callbackUrl.href }).end();
   }
 
   private async exchange(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -93,19 +93,19 @@ export class GithubStandIn {
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const form = new URLSearchParams(Buffer.concat(chunks).toString());
     const code = form.get('code') ?? '';
-    const granted = this.codes.get(code);
+    const grant = this.codes.get(code);
     this.codes.delete(code);
     const verifier = createHash('sha256')
       .update(form.get('code_verifier') ?? '')
       .digest('base64url');
     const isClient =
       form.get('client_id') === githubClient.id && form.get('client_secret') === githubClient.secret;
-    const isRight =
-      isClient && granted?.challenge === verifier && granted.redirect === form.get('redirect_uri');
-    // GitHub's refusals are 200.
-    if (granted === undefined || !isRight) return json(response, 200, { error: 'bad_verification_code' });
+    const isVerified =
+      isClient && grant?.challenge === verifier && grant.redirect === form.get('redirect_uri');
+    // GitHub responds to errors with 200.
+    if (grant === undefined || !isVerified) return json(response, 200, { error: 'bad_verification_code' });
     const token = `gho_${randomBytes(18).toString('hex')}`;
-    this.tokens.set(token, granted.person);
+    this.tokens.set(token, grant.user);
     json(response, 200, { access_token: token, scope: 'read:user,user:email', token_type: 'bearer' });
   }
 }

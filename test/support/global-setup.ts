@@ -11,15 +11,17 @@ import {
 import { migrate } from '#inside/platform/database/migrate';
 import { administer, inDatabase } from './postgres';
 import { announceTestServer } from './test-server';
-import { makeScratchFolder, scratch } from './scratch';
+import { makeScratchFolder, scratchRoot } from './scratch';
 
 const prefix = 'switchboard-test-';
 
-/** One server a run, with a migrated template; what it started is ended by the global teardown. */
+/** Starts one server per run with a migrated template; the global teardown stops it. */
 export default async function globalSetup(): Promise<void> {
   await removeKilledRuns();
-  const given = process.env['TEST_DATABASE_URL'];
-  const server = given ? { url: given, ownerUrl: given, stop: () => Promise.resolve() } : await ownServer();
+  const databaseUrl = process.env['TEST_DATABASE_URL'];
+  const server = databaseUrl
+    ? { url: databaseUrl, ownerUrl: databaseUrl, stop: () => Promise.resolve() }
+    : await startOwnServer();
   const template = `template_${randomBytes(6).toString('hex')}`;
   try {
     await administer(server.ownerUrl, `CREATE DATABASE ${template}`);
@@ -40,16 +42,16 @@ export default async function globalSetup(): Promise<void> {
   };
 }
 
-async function ownServer() {
+async function startOwnServer() {
   const folder = makeScratchFolder(prefix);
-  // The server may run under another account and has to pass through.
+  // The server may run under another account, which must be able to traverse the folder.
   chmodSync(folder, 0o711);
   const compiled = join(folder, 'compiled');
   mkdirSync(compiled);
   process.env['SWITCHBOARD_TEST_COMPILED'] = compiled;
   const server = await startEmbeddedPostgres({ dataFolder: folder, durable: false });
-  for (const url of [server.url, server.ownerUrl]) await logInQuickly(server.ownerUrl, new URL(url));
-  // A login that its client leaves half done holds up every new database until this time, a minute by default.
+  for (const url of [server.url, server.ownerUrl]) await useFastLogins(server.ownerUrl, new URL(url));
+  // A login that its client abandons blocks each new database until this timeout, a minute by default.
   await administer(server.ownerUrl, `ALTER SYSTEM SET authentication_timeout = '10s'`);
   await administer(server.ownerUrl, 'SELECT pg_reload_conf()');
   const stop = async () => {
@@ -59,15 +61,15 @@ async function ownServer() {
   return { ...server, stop };
 }
 
-/** Thousands of connections log in: of passwords kept with one iteration each computes little. */
-async function logInQuickly(ownerUrl: string, { username, password }: URL): Promise<void> {
+/** Stores the password with a single SCRAM iteration, because the tests log in thousands of times. */
+async function useFastLogins(ownerUrl: string, { username, password }: URL): Promise<void> {
   await administer(ownerUrl, `SET scram_iterations = 1; ALTER ROLE ${username} PASSWORD '${password}'`);
 }
 
-/** A run that was killed could not end its server. */
+/** Removes what killed runs left behind. */
 async function removeKilledRuns(): Promise<void> {
-  const folders = readdirSync(scratch()).filter((name) => name.startsWith(prefix));
-  for (const folder of folders.map((name) => join(scratch(), name)).filter(isFinished)) {
+  const folders = readdirSync(scratchRoot()).filter((name) => name.startsWith(prefix));
+  for (const folder of folders.map((name) => join(scratchRoot(), name)).filter(isFinished)) {
     try {
       await stopAbandonedPostgres(folder);
       rmSync(folder, { recursive: true, force: true });
@@ -77,11 +79,11 @@ async function removeKilledRuns(): Promise<void> {
   }
 }
 
-/** A folder of ours that once had an owner; a young one without an owner may belong to a run that just begins. */
+/** A test folder whose owner has ended; a recent folder without an owner may belong to a run that is starting. */
 function isFinished(folder: string): boolean {
-  const found = statSync(folder, { throwIfNoEntry: false });
-  if (!found || found.uid !== process.getuid?.()) return false;
-  return existsSync(join(folder, 'postgres', 'owner.json')) || Date.now() - found.mtimeMs > 600_000;
+  const stats = statSync(folder, { throwIfNoEntry: false });
+  if (!stats || stats.uid !== process.getuid?.()) return false;
+  return existsSync(join(folder, 'postgres', 'owner.json')) || Date.now() - stats.mtimeMs > 600_000;
 }
 
 declare global {

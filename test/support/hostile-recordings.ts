@@ -15,8 +15,8 @@ const webmStart = bytesOf('1a45dfa380');
 const mp3Frame = Buffer.alloc(24);
 mp3Frame.writeUInt32BE(0xffe31000);
 
-/** What a file begins with, and what fills the rest of it: as many parts for a parser as fit in. */
-const fillings: Readonly<Record<string, readonly [start: Buffer, part: Buffer]>> = {
+/** First bytes of a file, and the part that fills the remainder: as many parser elements as fit. */
+const patterns: Readonly<Record<string, readonly [start: Buffer, part: Buffer]>> = {
   'WebM with empty clusters': [webmStart, bytesOf('1f43b67580')],
   'WebM with empty blocks': [
     Buffer.concat([webmStart, bytesOf('1f43b67501ffffffffffffff')]),
@@ -31,12 +31,12 @@ const fillings: Readonly<Record<string, readonly [start: Buffer, part: Buffer]>>
   'FLAC with nothing but heads': [Buffer.concat([Buffer.from('fLaC'), Buffer.alloc(40)]), bytesOf('fff8')],
 };
 
-export const hostileRecordings: readonly string[] = Object.keys(fillings);
+export const hostileRecordings: readonly string[] = Object.keys(patterns);
 
-export function hostileRecording(name: string, size: number): Buffer<ArrayBuffer> {
-  const [start, part] = fillings[name]!;
+export function createHostileRecording(name: string, size: number): Buffer<ArrayBuffer> {
+  const [start, part] = patterns[name]!;
   const file = Buffer.alloc(size, part);
-  // Each part begins behind the start.
+  // Repeats the part after the start.
   file.copy(file, start.length, 0, size - start.length);
   start.copy(file);
   return file;

@@ -9,22 +9,22 @@ export interface StoredMessage {
   readonly at: number;
 }
 
-/** What a broker does with a batch that is fine. */
-export type BrokerAnswer = 'acknowledge' | 'refuse' | 'store and vanish';
+/** Broker's behaviour when a batch is valid. */
+export type BrokerBehaviour = 'acknowledge' | 'refuse' | 'store and vanish';
 
 const NOT_LEADER = 6;
 const CORRUPT_MESSAGE = 2;
 const UNKNOWN_TOPIC = 3;
 
 /**
- * A broker of Kafka with one topic, as strict as a real one: a batch whose checksum, lengths or counts are not right is
- * refused. It reads by its own rules, and shares no code with those who write.
+ * Kafka broker with one topic that rejects a batch with a wrong checksum, length or count, as a real broker does.
+ * Parses independently and shares no code with the product's writer.
  */
 export class KafkaStandIn {
   readonly stored: StoredMessage[] = [];
   readonly faults: string[] = [];
-  behaviour: (asked: number) => BrokerAnswer = () => 'acknowledge';
-  private asked = 0;
+  behaviour: (requestNumber: number) => BrokerBehaviour = () => 'acknowledge';
+  private requestCount = 0;
   private server: Server | null = null;
   private readonly sockets = new Set<Socket>();
   private port = 0;
@@ -61,13 +61,13 @@ export class KafkaStandIn {
       received = Buffer.concat([received, piece]);
       while (received.length >= 4 && received.length >= 4 + received.readInt32BE(0)) {
         const size = received.readInt32BE(0);
-        this.answer(socket, new Input(received.subarray(4, 4 + size)));
+        this.answer(socket, new KafkaReader(received.subarray(4, 4 + size)));
         received = received.subarray(4 + size);
       }
     });
   }
 
-  private answer(socket: Socket, input: Input): void {
+  private answer(socket: Socket, input: KafkaReader): void {
     const [api, version, id] = [input.int(2), input.int(2), input.int(4)];
     input.text();
     let body: Buffer | null;
@@ -79,13 +79,13 @@ export class KafkaStandIn {
     const head = Buffer.alloc(8);
     head.writeInt32BE(body.length + 4, 0);
     head.writeInt32BE(id, 4);
-    // In two pieces, as a network may give it.
+    // Sent in two pieces, as a network may deliver it.
     const answer = Buffer.concat([head, body]);
     socket.write(answer.subarray(0, 5));
     setImmediate(() => socket.write(answer.subarray(5)));
   }
 
-  private metadata(input: Input): Buffer {
+  private metadata(input: KafkaReader): Buffer {
     if (input.int(4) !== 1 || input.text() !== this.topic) this.faults.push('another topic was asked for');
     const partition = (number: number): Buffer[] => [
       int(2, 0),
@@ -103,33 +103,33 @@ export class KafkaStandIn {
     ]);
   }
 
-  /** It is null where the connection breaks instead. */
-  private produce(input: Input): Buffer | null {
+  /** Returns null if the connection breaks instead. */
+  private produce(input: KafkaReader): Buffer | null {
     if (input.int(2) !== -1) this.faults.push('a transaction was named');
     if (input.int(2) !== -1) this.faults.push('not all replicas are waited for');
     input.int(4);
-    const answers: Buffer[] = [];
+    const responses: Buffer[] = [];
     const topics = input.int(4);
     if (topics !== 1) this.faults.push('not one topic');
     const name = input.text();
     const partitions = input.int(4);
-    let vanishes = false;
+    let shouldVanish = false;
     for (let count = 0; count < partitions; count += 1) {
       const partition = input.int(4);
       const bytes = input.bytes(input.int(4));
-      const behaviour = this.behaviour((this.asked += 1));
+      const behaviour = this.behaviour((this.requestCount += 1));
       const code = name === this.topic ? this.take(partition, bytes, behaviour) : UNKNOWN_TOPIC;
-      vanishes ||= behaviour === 'store and vanish';
-      answers.push(int(4, partition), int(2, code), Buffer.alloc(16));
+      shouldVanish ||= behaviour === 'store and vanish';
+      responses.push(int(4, partition), int(2, code), Buffer.alloc(16));
     }
-    if (vanishes) return null;
-    return Buffer.concat([int(4, 1), text(name), int(4, partitions), ...answers, int(4, 0)]);
+    if (shouldVanish) return null;
+    return Buffer.concat([int(4, 1), text(name), int(4, partitions), ...responses, int(4, 0)]);
   }
 
-  private take(partition: number, bytes: Buffer, behaviour: BrokerAnswer): number {
+  private take(partition: number, bytes: Buffer, behaviour: BrokerBehaviour): number {
     if (behaviour === 'refuse') return NOT_LEADER;
     try {
-      this.stored.push(...messagesIn(bytes).map((message) => ({ partition, ...message })));
+      this.stored.push(...readMessages(bytes).map((message) => ({ partition, ...message })));
       return 0;
     } catch (error) {
       this.faults.push((error as Error).message);
@@ -138,16 +138,16 @@ export class KafkaStandIn {
   }
 }
 
-function messagesIn(bytes: Buffer): Omit<StoredMessage, 'partition'>[] {
-  const batch = new Input(bytes);
-  const check = (isRight: boolean, what: string): void => {
-    if (!isRight) throw new Error(`the ${what} of a batch is wrong`);
+function readMessages(bytes: Buffer): Omit<StoredMessage, 'partition'>[] {
+  const batch = new KafkaReader(bytes);
+  const check = (isValid: boolean, what: string): void => {
+    if (!isValid) throw new Error(`the ${what} of a batch is wrong`);
   };
   check(batch.long() === 0n, 'base offset');
   check(batch.int(4) === bytes.length - 12, 'length');
   batch.int(4);
   check(batch.int(1) === 2, 'magic number');
-  check(batch.int(4) >>> 0 === castagnoli(bytes.subarray(21)), 'checksum');
+  check(batch.int(4) >>> 0 === crc32c(bytes.subarray(21)), 'checksum');
   check(batch.int(2) === 0, 'attribute');
   const lastOffset = batch.int(4);
   const [first, last] = [Number(batch.long()), Number(batch.long())];
@@ -155,7 +155,7 @@ function messagesIn(bytes: Buffer): Omit<StoredMessage, 'partition'>[] {
   const count = batch.int(4);
   check(lastOffset === count - 1, 'last offset');
   const messages = Array.from({ length: count }, (_, place) => {
-    const record = new Input(batch.bytes(batch.varint()));
+    const record = new KafkaReader(batch.bytes(batch.varint()));
     record.int(1);
     const at = first + record.varint();
     check(record.varint() === place, 'offset');
@@ -169,8 +169,8 @@ function messagesIn(bytes: Buffer): Omit<StoredMessage, 'partition'>[] {
   return messages;
 }
 
-/** Bit by bit, as its definition says. */
-function castagnoli(bytes: Buffer): number {
+/** Computes CRC-32C bit by bit. */
+function crc32c(bytes: Buffer): number {
   let crc = 0xffffffff;
   for (const byte of bytes)
     for (let bit = 0; bit < 8; bit += 1) {
@@ -180,7 +180,7 @@ function castagnoli(bytes: Buffer): number {
   return (crc ^ 0xffffffff) >>> 0;
 }
 
-class Input {
+class KafkaReader {
   private at = 0;
 
   constructor(private readonly content: Buffer) {}
@@ -215,4 +215,4 @@ function int(size: 1 | 2 | 4, value: number): Buffer {
   return buffer;
 }
 
-const text = (words: string): Buffer => Buffer.concat([int(2, Buffer.byteLength(words)), Buffer.from(words)]);
+const text = (value: string): Buffer => Buffer.concat([int(2, Buffer.byteLength(value)), Buffer.from(value)]);

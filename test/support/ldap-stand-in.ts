@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createEncryptedServer } from 'node:tls';
-import { type Node, numberIn, parseMessage, wholeSize, write } from './ber-notation';
+import { type BerNode, readInteger, parseMessage, elementSize, encodeElement } from './ber-notation';
 
 export interface StoredEntry {
   dn: string;
@@ -12,12 +12,12 @@ export interface StoredEntry {
 export interface LdapRequest {
   readonly operation: 'bind' | 'search';
   readonly id: number;
-  /** The entry that a bind names, or the value that a search asks for. */
-  readonly about: string;
+  /** DN of a bind, or the value a search filters by. */
+  readonly subject: string;
 }
 
-/** The bytes of an answer, and whether the connection ends after them. */
-export interface LdapAnswer {
+/** Bytes of a response; `ends` closes the connection after them. */
+export interface LdapResponse {
   readonly bytes: Buffer;
   readonly ends?: boolean;
 }
@@ -31,8 +31,8 @@ export interface ReceivedBind {
 const [SUCCESS, PROTOCOL_ERROR, SIZE_LIMIT, NO_SUCH_OBJECT, WRONG, NO_ACCESS] = [0, 2, 4, 32, 49, 50];
 
 /**
- * A directory that takes requests as RFC 4511 writes them and no others: whatever is wrong with one is a fault, and ends
- * its connection. It reads by its own rules, and shares no code with those who write.
+ * LDAP directory that accepts requests only as RFC 4511 defines them; any error is recorded as a fault and closes the
+ * connection. Parses independently and shares no code with the product's writer.
  */
 export class LdapStandIn {
   readonly entries: StoredEntry[] = [];
@@ -40,12 +40,12 @@ export class LdapStandIn {
   readonly binds: ReceivedBind[] = [];
   readonly searches: string[] = [];
   readonly sockets = new Set<Socket>();
-  /** How many bytes of length each element has; 0 for as few as it needs. */
+  /** Length bytes per element; 0 for the shortest form. */
   lengthBytes = 0;
-  /** Entries that are refused to all but this one; null where everybody may read. */
+  /** The only DN allowed to read entries; null if everybody is. */
   reader: string | null = null;
-  behaviour: (asked: LdapRequest, right: Buffer) => LdapAnswer = (_, bytes) => ({ bytes });
-  /** Where an answer is cut into pieces. */
+  behaviour: (request: LdapRequest, response: Buffer) => LdapResponse = (_, bytes) => ({ bytes });
+  /** Positions at which a response is split into pieces. */
   cuts: (size: number) => readonly number[] = () => [];
   private connections = 0;
   private server: Server | null = null;
@@ -86,8 +86,8 @@ export class LdapStandIn {
     socket.on('data', (piece) => {
       received = Buffer.concat([received, piece]);
       try {
-        for (let size = wholeSize(received); size !== null; size = wholeSize(received)) {
-          const answer = this.answerTo(parseMessage(received.subarray(0, size)), session);
+        for (let size = elementSize(received); size !== null; size = elementSize(received)) {
+          const answer = this.createResponse(parseMessage(received.subarray(0, size)), session);
           received = received.subarray(size);
           void this.send(socket, answer);
         }
@@ -98,7 +98,7 @@ export class LdapStandIn {
     });
   }
 
-  private async send(socket: Socket, { bytes, ends = false }: LdapAnswer): Promise<void> {
+  private async send(socket: Socket, { bytes, ends = false }: LdapResponse): Promise<void> {
     let from = 0;
     for (const to of [...this.cuts(bytes.length), bytes.length]) {
       if (from > 0) await new Promise((resolve) => setImmediate(resolve));
@@ -108,9 +108,9 @@ export class LdapStandIn {
     if (ends) socket.end();
   }
 
-  private answerTo(message: Node, session: Session): LdapAnswer {
+  private createResponse(message: BerNode, session: StandInSession): LdapResponse {
     const [id, operation, controls] = message.children(0x30, [2, 3]);
-    const number = numberIn(id!, 0x02);
+    const number = readInteger(id!, 0x02);
     if (controls !== undefined) throw new Error('a control was sent');
     if (number <= session.lastId) throw new Error('the number of a message is not above the last');
     session.lastId = number;
@@ -119,70 +119,78 @@ export class LdapStandIn {
     throw new Error(`an operation of tag ${operation!.tag} was sent`);
   }
 
-  private bind(operation: Node, id: number, session: Session): LdapAnswer {
+  private bind(operation: BerNode, id: number, session: StandInSession): LdapResponse {
     const [version, name, authentication] = operation.children(0x60, [3]);
     const dn = name!.text(0x04);
     const password = authentication!.text(0x80);
     this.binds.push({ dn, password, connection: session.connection });
-    const code = this.codeOf(numberIn(version!, 0x02), dn, password);
+    const code = this.bindResult(readInteger(version!, 0x02), dn, password);
     session.boundAs = code === SUCCESS && password !== '' ? dn : '';
-    return this.behaviour({ operation: 'bind', id, about: dn }, this.message(id, this.result(0x61, code)));
+    return this.behaviour({ operation: 'bind', id, subject: dn }, this.message(id, this.result(0x61, code)));
   }
 
-  private codeOf(version: number, dn: string, password: string): number {
+  private bindResult(version: number, dn: string, password: string): number {
     if (version !== 3) {
       this.faults.push(`version ${version} was asked for`);
       return PROTOCOL_ERROR;
     }
-    // As many directories do: success, and nobody is let in.
+    // Succeeds without authenticating, as many directories do.
     if (password === '') return SUCCESS;
     return this.entries.some((entry) => entry.dn === dn && entry.password === password) ? SUCCESS : WRONG;
   }
 
-  private search(operation: Node, id: number, session: Session): LdapAnswer {
-    const [base, scope, aliases, size, time, typesOnly, filter, wanted] = operation.children(0x63, [8]);
-    if (numberIn(scope!, 0x0a) !== 2 || numberIn(aliases!, 0x0a) !== 0)
+  private search(operation: BerNode, id: number, session: StandInSession): LdapResponse {
+    const [base, scope, aliases, size, time, typesOnly, filter, requestedAttributes] = operation.children(
+      0x63,
+      [8],
+    );
+    if (readInteger(scope!, 0x0a) !== 2 || readInteger(aliases!, 0x0a) !== 0)
       throw new Error('the scope is another');
-    if (numberIn(time!, 0x02) < 1 || typesOnly!.boolean()) throw new Error('the bounds are others');
+    if (readInteger(time!, 0x02) < 1 || typesOnly!.boolean()) throw new Error('the bounds are others');
     const [attribute, value] = filter!.children(0xa3, [2]).map((part) => part.text(0x04));
-    const names = wanted!.children(0x30).map((name) => name.text(0x04).toLowerCase());
+    const names = requestedAttributes!.children(0x30).map((name) => name.text(0x04).toLowerCase());
     this.searches.push(value!);
     const matching = this.entries.filter(({ attributes }) => matches(attributes[attribute!], value!));
-    const most = numberIn(size!, 0x02);
-    const isOpen = this.reader === null || this.reader === session.boundAs;
-    const isKnown = base!.text(0x04) === this.base;
-    const code = !isOpen
+    const sizeLimit = readInteger(size!, 0x02);
+    const canRead = this.reader === null || this.reader === session.boundAs;
+    const isKnownBase = base!.text(0x04) === this.base;
+    const code = !canRead
       ? NO_ACCESS
-      : !isKnown
+      : !isKnownBase
         ? NO_SUCH_OBJECT
-        : matching.length > most
+        : matching.length > sizeLimit
           ? SIZE_LIMIT
           : SUCCESS;
-    const shown = isOpen && isKnown ? matching.slice(0, most) : [];
-    const right = Buffer.concat([
-      ...shown.map((entry) => this.message(id, this.entry(entry, names))),
+    const visibleEntries = canRead && isKnownBase ? matching.slice(0, sizeLimit) : [];
+    const response = Buffer.concat([
+      ...visibleEntries.map((entry) => this.message(id, this.entry(entry, names))),
       this.message(id, this.result(0x65, code)),
     ]);
-    return this.behaviour({ operation: 'search', id, about: value! }, right);
+    return this.behaviour({ operation: 'search', id, subject: value! }, response);
   }
 
-  /** One message, as a test may want to send it. */
+  /** Encodes a message, also for tests that send their own. */
   message(id: number, operation: Buffer): Buffer {
     return this.write(0x30, this.write(0x02, Buffer.of(id)), operation);
   }
 
   result(tag: number, code: number, ...more: readonly Buffer[]): Buffer {
-    const said = this.write(0x04, Buffer.from(code === SUCCESS ? '' : 'as typed: correct horse'));
-    return this.write(tag, this.write(0x0a, Buffer.of(code)), this.write(0x04), said, ...more);
+    const diagnosticMessage = this.write(
+      0x04,
+      Buffer.from(code === SUCCESS ? '' : 'as typed: correct horse'),
+    );
+    return this.write(tag, this.write(0x0a, Buffer.of(code)), this.write(0x04), diagnosticMessage, ...more);
   }
 
   write(tag: number, ...content: readonly Buffer[]): Buffer {
-    return write(tag, Buffer.concat(content), this.lengthBytes);
+    return encodeElement(tag, Buffer.concat(content), this.lengthBytes);
   }
 
   private entry({ dn, attributes }: StoredEntry, names: readonly string[]): Buffer {
-    const shown = Object.entries(attributes).filter(([name]) => names.includes(name.toLowerCase()));
-    const list = shown.map(([name, values]) => {
+    const visibleAttributes = Object.entries(attributes).filter(([name]) =>
+      names.includes(name.toLowerCase()),
+    );
+    const list = visibleAttributes.map(([name, values]) => {
       const set = values.map((value) => this.write(0x04, Buffer.from(value)));
       return this.write(0x30, this.write(0x04, Buffer.from(name)), this.write(0x31, ...set));
     });
@@ -190,12 +198,12 @@ export class LdapStandIn {
   }
 }
 
-interface Session {
+interface StandInSession {
   readonly connection: number;
   boundAs: string;
   lastId: number;
 }
 
-/** Names are compared as most directories do it: capitals do not count. */
-const matches = (values: readonly (string | Buffer)[] = [], asked: string): boolean =>
-  values.some((value) => value.toString().toLowerCase() === asked.toLowerCase());
+/** Compares case-insensitively, as most directories do. */
+const matches = (values: readonly (string | Buffer)[] = [], assertedValue: string): boolean =>
+  values.some((value) => value.toString().toLowerCase() === assertedValue.toLowerCase());

@@ -2,12 +2,15 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { RepeatingJobs } from '#product/platform';
 import type { TestApp } from './app';
-import { rowsOf } from './postgres';
+import { queryRows } from './postgres';
 import { makeScratchFolder } from './scratch';
 
 const source = resolve(__dirname, '..', 'fixtures', 'extensions', 'notes');
 
-/** A copy of the extension `notes` that a test may change, under an id of its own: roles belong to the whole server. */
+/**
+ * Copy of the `notes` extension that a test can modify. Each has its own id, because roles belong to the database
+ * server.
+ */
 export class NotesExtension {
   private readonly scratch = makeScratchFolder('switchboard-notes-');
   readonly path = join(this.scratch, 'extension');
@@ -37,7 +40,7 @@ export class NotesExtension {
     return this;
   }
 
-  /** A copy as it stands, as modules are loaded once. */
+  /** Copies the folder again, because modules are loaded once. */
   copy(): NotesExtension {
     const other = new NotesExtension(this.id);
     rmSync(other.path, { recursive: true });
@@ -50,27 +53,27 @@ export class NotesExtension {
   }
 }
 
-export interface Answered {
+export interface JobResult {
   readonly answer: unknown;
   readonly problem: string | null;
 }
 
-/** Gives the job of the extension an order, runs it, and reads what came of it. */
-export async function ordered(
+/** Queues an order for the extension's job, runs the job and reads the result. */
+export async function runOrder(
   app: TestApp,
   ownerUrl: string,
   { id, role }: NotesExtension,
   [kind, argument]: readonly [string, object],
-): Promise<Answered> {
+): Promise<JobResult> {
   const text = JSON.stringify(argument).replaceAll("'", "''");
-  const [made] = await rowsOf<{ id: string }>(
+  const [createdOrder] = await queryRows<{ id: string }>(
     ownerUrl,
     `INSERT INTO ${role}.orders (kind, argument) VALUES ('${kind}', '${text}') RETURNING id`,
   );
   await app.application.get(RepeatingJobs).run(`${id}/work`);
-  const [done] = await rowsOf<Answered>(
+  const [completedOrder] = await queryRows<JobResult>(
     ownerUrl,
-    `SELECT answer, problem FROM ${role}.orders WHERE id = ${made?.id}`,
+    `SELECT answer, problem FROM ${role}.orders WHERE id = ${createdOrder?.id}`,
   );
-  return done!;
+  return completedOrder!;
 }

@@ -15,7 +15,7 @@ const weather = {
 const redSquare =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
 
-/** The eight HTTP items of the compliance suite of openresponses.org, as it was on 28 November 2026. */
+/** The eight HTTP items of the openresponses.org compliance suite, as of 28 November 2026. */
 export const openResponsesItems: Readonly<Record<string, Json>> = {
   'basic-response': { input: [message('user', 'Say hello in exactly 3 words.')] },
   'assistant-phase': {
@@ -54,9 +54,9 @@ export const openResponsesItems: Readonly<Record<string, Json>> = {
 };
 
 const isText = (value: unknown): boolean => typeof value === 'string';
-const isWhole = (value: unknown): boolean => Number.isInteger(value);
+const isInteger = (value: unknown): boolean => Number.isInteger(value);
 const isNumber = (value: unknown): boolean => typeof value === 'number';
-const isFlag = (value: unknown): boolean => typeof value === 'boolean';
+const isBoolean = (value: unknown): boolean => typeof value === 'boolean';
 const isObject = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const orNull =
@@ -68,8 +68,8 @@ const orNull =
 const resource: Readonly<Record<string, (value: unknown) => boolean>> = {
   id: isText,
   object: (value) => value === 'response',
-  created_at: isWhole,
-  completed_at: orNull(isWhole),
+  created_at: isInteger,
+  completed_at: orNull(isInteger),
   status: isText,
   incomplete_details: orNull(isObject),
   model: isText,
@@ -80,19 +80,19 @@ const resource: Readonly<Record<string, (value: unknown) => boolean>> = {
   tools: Array.isArray,
   tool_choice: (value) => isText(value) || isObject(value),
   truncation: (value) => value === 'auto' || value === 'disabled',
-  parallel_tool_calls: isFlag,
+  parallel_tool_calls: isBoolean,
   text: isObject,
   top_p: isNumber,
   presence_penalty: isNumber,
   frequency_penalty: isNumber,
-  top_logprobs: isWhole,
+  top_logprobs: isInteger,
   temperature: isNumber,
   reasoning: orNull(isObject),
   usage: orNull(isObject),
-  max_output_tokens: orNull(isWhole),
-  max_tool_calls: orNull(isWhole),
-  store: isFlag,
-  background: isFlag,
+  max_output_tokens: orNull(isInteger),
+  max_tool_calls: orNull(isInteger),
+  store: isBoolean,
+  background: isBoolean,
   service_tier: isText,
   metadata: (value) => value !== undefined,
   safety_identifier: orNull(isText),
@@ -102,32 +102,34 @@ const tool: typeof resource = {
   name: isText,
   description: orNull(isText),
   parameters: orNull(isObject),
-  strict: orNull(isFlag),
+  strict: orNull(isBoolean),
 };
 
-const wrongIn = (value: Json, fields: typeof resource): string[] =>
+const findInvalidFields = (value: Json, fields: typeof resource): string[] =>
   Object.keys(fields).filter((name) => !fields[name]!(value[name]));
 
-const wrongInResponse = (response: Json): string[] => [
-  ...wrongIn(response, resource),
-  ...(response.tools as Json[]).flatMap((one) => wrongIn(one, tool).map((name) => `tools[].${name}`)),
+const findInvalidResponseFields = (response: Json): string[] => [
+  ...findInvalidFields(response, resource),
+  ...(response.tools as Json[]).flatMap((entry) =>
+    findInvalidFields(entry, tool).map((name) => `tools[].${name}`),
+  ),
 ];
 
-/** The response objects of an answer: its body, or those of its events. */
-export function openResponsesIn(item: string, text: string): Json[] {
+/** Returns the response objects of an HTTP response: its body, or those of its events. */
+export function readOpenResponses(item: string, text: string): Json[] {
   if (openResponsesItems[item]?.stream !== true) return [JSON.parse(text) as Json];
   const events = [...text.matchAll(/^data: (\{.*)$/gm)].map(([, data]) => JSON.parse(data!) as Json);
   return events.flatMap(({ response }) => (response === undefined ? [] : [response as Json]));
 }
 
-/** Returns what the suite would reject in the response objects of this item. */
-export function openResponsesFaults(item: string, responses: readonly Json[]): string[] {
+/** Returns what the suite would reject in the response objects of an item. */
+export function findOpenResponsesFaults(item: string, responses: readonly Json[]): string[] {
   const final = responses.at(-1);
   if (final === undefined) return ['no response object'];
   const types = Array.isArray(final.output) ? (final.output as Json[]).map(({ type }) => type) : [];
   return [
-    ...responses.flatMap(wrongInResponse),
-    ...(final.status === 'completed' && isWhole(final.completed_at) ? [] : ['not completed']),
+    ...responses.flatMap(findInvalidResponseFields),
+    ...(final.status === 'completed' && isInteger(final.completed_at) ? [] : ['not completed']),
     ...(final.store === true ? [] : ['store']),
     ...(types.includes(item.startsWith('tool-calling') ? 'function_call' : 'message') ? [] : ['output']),
   ];

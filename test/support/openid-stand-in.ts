@@ -4,15 +4,15 @@ import type { AddressInfo } from 'node:net';
 
 export const openIdClient = { id: 'switchboard', secret: 'a secret of the tests that is long enough' };
 
-/** The part names one of its answers. */
-type Part = 'discovery' | 'keys' | 'token' | 'claims';
+/** Name of an endpoint. */
+type OpenIdEndpoint = 'discovery' | 'keys' | 'token' | 'claims';
 
-/** A provider of OpenID Connect that says of a person what a test wants, and in the way it wants. */
+/** OpenID Connect provider whose claims and responses a test controls. */
 export class OpenIdStandIn {
-  /** Put into the ID token; `undefined` leaves a claim out. */
+  /** Claims for the ID token; `undefined` omits a claim. */
   claims: Readonly<Record<string, unknown>> = {};
-  /** Answers in the provider's place where it is set. */
-  readonly instead = new Map<Part, (response: ServerResponse) => void>();
+  /** Overrides of an endpoint's response. */
+  readonly overrides = new Map<OpenIdEndpoint, (response: ServerResponse) => void>();
   private nonce = '';
   private readonly key: KeyObject;
   private readonly publicKey: object;
@@ -40,22 +40,22 @@ export class OpenIdStandIn {
     return new Promise((resolve) => this.server.close(() => resolve()));
   }
 
-  /** The browser comes back with this, after it was sent to `location`. */
+  /** Returns the path and query the browser comes back with after it was sent to `location`. */
   callbackFrom(location: string): string {
     const { searchParams: query } = new URL(location);
     this.nonce = query.get('nonce') ?? '';
-    const back = new URL(query.get('redirect_uri') ?? '');
-    back.searchParams.set('code', randomBytes(8).toString('hex'));
-    back.searchParams.set('state', query.get('state') ?? '');
-    return back.pathname + back.search;
+    const callbackUrl = new URL(query.get('redirect_uri') ?? '');
+    callbackUrl.searchParams.set('code', randomBytes(8).toString('hex'));
+    callbackUrl.searchParams.set('state', query.get('state') ?? '');
+    return callbackUrl.pathname + callbackUrl.search;
   }
 
   private answer({ url = '/' }: IncomingMessage, response: ServerResponse): void {
-    const part: Part =
+    const part: OpenIdEndpoint =
       url === '/keys' ? 'keys' : url === '/token' ? 'token' : url === '/claims' ? 'claims' : 'discovery';
-    const instead = this.instead.get(part);
-    if (instead !== undefined) return instead(response);
-    const documents: Readonly<Record<Part, () => object>> = {
+    const override = this.overrides.get(part);
+    if (override !== undefined) return override(response);
+    const documents: Readonly<Record<OpenIdEndpoint, () => object>> = {
       discovery: () => ({
         issuer: this.url,
         authorization_endpoint: `${this.url}/authorize`,
@@ -88,18 +88,18 @@ export class OpenIdStandIn {
   }
 }
 
-/** Sends for as long as it is let; answers how many bytes left. */
-export function pourOut(response: ServerResponse, most: number): { sent: number } {
-  const poured = { sent: 0 };
+/** Sends up to this many bytes for as long as the reader accepts them; returns the count of bytes sent. */
+export function sendEndlessly(response: ServerResponse, maxBytes: number): { sent: number } {
+  const progress = { sent: 0 };
   const piece = Buffer.alloc(64 * 1_024, 0x20);
   response.writeHead(200, { 'content-type': 'application/json' });
-  const pour = (): void => {
-    while (poured.sent < most && !response.destroyed) {
-      poured.sent += piece.length;
-      if (!response.write(piece)) return void response.once('drain', pour);
+  const writeMore = (): void => {
+    while (progress.sent < maxBytes && !response.destroyed) {
+      progress.sent += piece.length;
+      if (!response.write(piece)) return void response.once('drain', writeMore);
     }
     response.end();
   };
-  pour();
-  return poured;
+  writeMore();
+  return progress;
 }

@@ -1,17 +1,17 @@
 /**
- * The messages of OTLP that a service sends, by the numbers of their fields. They are written from the .proto files of
- * https://github.com/open-telemetry/opentelemetry-proto (1.11.0), not from any package of the SDK. What is not listed is
- * refused.
+ * OTLP messages by field number, transcribed from the .proto files of
+ * https://github.com/open-telemetry/opentelemetry-proto (1.11.0), not from any SDK package. Fields that are not listed
+ * are rejected.
  */
 type Kind =
-  'string' | 'hex' | 'bool' | 'int' | 'double' | 'fixed32' | 'fixed64' | 'sfixed64' | Message | Repeated;
+  'string' | 'hex' | 'bool' | 'int' | 'double' | 'fixed32' | 'fixed64' | 'sfixed64' | OtlpMessage | Repeated;
 type Repeated = { readonly each: Exclude<Kind, Repeated> };
-export interface Message {
+export interface OtlpMessage {
   readonly fields: Readonly<Record<number, readonly [name: string, kind: Kind]>>;
 }
 
 const anyValue: { fields: Record<number, readonly [string, Kind]> } = { fields: {} };
-const keyValue: Message = { fields: { 1: ['key', 'string'], 2: ['value', anyValue] } };
+const keyValue: OtlpMessage = { fields: { 1: ['key', 'string'], 2: ['value', anyValue] } };
 Object.assign(anyValue.fields, {
   1: ['stringValue', 'string'],
   2: ['boolValue', 'bool'],
@@ -22,8 +22,8 @@ Object.assign(anyValue.fields, {
 });
 
 const attributes = ['attributes', { each: keyValue }] as const;
-const resource: Message = { fields: { 1: attributes, 2: ['droppedAttributesCount', 'int'] } };
-const scope: Message = {
+const resource: OtlpMessage = { fields: { 1: attributes, 2: ['droppedAttributesCount', 'int'] } };
+const scope: OtlpMessage = {
   fields: {
     1: ['name', 'string'],
     2: ['version', 'string'],
@@ -32,7 +32,7 @@ const scope: Message = {
   },
 };
 
-const event: Message = {
+const event: OtlpMessage = {
   fields: {
     1: ['timeUnixNano', 'fixed64'],
     2: ['name', 'string'],
@@ -41,7 +41,7 @@ const event: Message = {
   },
 };
 
-const link: Message = {
+const link: OtlpMessage = {
   fields: {
     1: ['traceId', 'hex'],
     2: ['spanId', 'hex'],
@@ -52,7 +52,7 @@ const link: Message = {
   },
 };
 
-const span: Message = {
+const span: OtlpMessage = {
   fields: {
     1: ['traceId', 'hex'],
     2: ['spanId', 'hex'],
@@ -73,7 +73,7 @@ const span: Message = {
   },
 };
 
-const numberPoint: Message = {
+const numberPoint: OtlpMessage = {
   fields: {
     2: ['startTimeUnixNano', 'fixed64'],
     3: ['timeUnixNano', 'fixed64'],
@@ -84,7 +84,7 @@ const numberPoint: Message = {
   },
 };
 
-const histogramPoint: Message = {
+const histogramPoint: OtlpMessage = {
   fields: {
     2: ['startTimeUnixNano', 'fixed64'],
     3: ['timeUnixNano', 'fixed64'],
@@ -99,9 +99,9 @@ const histogramPoint: Message = {
   },
 };
 
-const points = (each: Message) => ['dataPoints', { each }] as const;
+const points = (each: OtlpMessage) => ['dataPoints', { each }] as const;
 const temporality = ['aggregationTemporality', 'int'] as const;
-const metric: Message = {
+const metric: OtlpMessage = {
   fields: {
     1: ['name', 'string'],
     2: ['description', 'string'],
@@ -112,7 +112,7 @@ const metric: Message = {
   },
 };
 
-const within = (list: string, item: string, each: Message): Message => ({
+const nestedMessage = (list: string, item: string, each: OtlpMessage): OtlpMessage => ({
   fields: {
     1: [
       `resource${list}`,
@@ -132,17 +132,17 @@ const within = (list: string, item: string, each: Message): Message => ({
   },
 });
 
-export const traceRequest = within('Spans', 'spans', span);
-export const metricsRequest = within('Metrics', 'metrics', metric);
+export const traceRequest = nestedMessage('Spans', 'spans', span);
+export const metricsRequest = nestedMessage('Metrics', 'metrics', metric);
 
 const wireTypes: Record<string, number> = {
   ...{ string: 2, hex: 2, bool: 0, int: 0, double: 1, fixed32: 5, fixed64: 1, sfixed64: 1 },
 };
 
-/** Reads a message into what OTLP's JSON has for it; whole numbers of 64 bits become texts there. */
-export function decode(bytes: Buffer, { fields }: Message): Record<string, unknown> {
-  const found: Record<string, unknown> = {};
-  const reader = new Reader(bytes);
+/** Decodes a message into OTLP's JSON form, with 64-bit integers as strings. */
+export function decode(bytes: Buffer, { fields }: OtlpMessage): Record<string, unknown> {
+  const decodedFields: Record<string, unknown> = {};
+  const reader = new ProtobufReader(bytes);
   while (!reader.isAtEnd) {
     const tag = Number(reader.varint());
     const [number, wireType] = [tag >>> 3, tag & 7];
@@ -150,23 +150,28 @@ export function decode(bytes: Buffer, { fields }: Message): Record<string, unkno
     if (field === undefined) throw new Error(`there is no field ${number}`);
     const [name, kind] = field;
     if (typeof kind !== 'string' && 'each' in kind) {
-      const values = (found[name] ??= []) as unknown[];
+      const values = (decodedFields[name] ??= []) as unknown[];
       if (typeof kind.each === 'string' && wireType === 2 && wireTypes[kind.each] !== 2) {
-        const packed = new Reader(reader.bytes());
+        const packed = new ProtobufReader(reader.bytes());
         while (!packed.isAtEnd) values.push(packed.value(kind.each));
       } else values.push(read(reader, kind.each, wireType, name));
-    } else found[name] = read(reader, kind, wireType, name);
+    } else decodedFields[name] = read(reader, kind, wireType, name);
   }
-  return found;
+  return decodedFields;
 }
 
-function read(reader: Reader, kind: Exclude<Kind, Repeated>, wireType: number, name: string): unknown {
+function read(
+  reader: ProtobufReader,
+  kind: Exclude<Kind, Repeated>,
+  wireType: number,
+  name: string,
+): unknown {
   const expected = typeof kind === 'string' ? wireTypes[kind] : 2;
   if (wireType !== expected) throw new Error(`${name} has wire type ${wireType} instead of ${expected}`);
   return typeof kind === 'string' ? reader.value(kind) : decode(reader.bytes(), kind);
 }
 
-class Reader {
+class ProtobufReader {
   private at = 0;
 
   constructor(private readonly all: Buffer) {}

@@ -4,29 +4,29 @@ import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { decode, metricsRequest, traceRequest } from './otlp-messages';
 
-type Value = string | number | boolean | readonly Value[];
-type Values = Readonly<Record<string, Value>>;
+type AttributeValue = string | number | boolean | readonly AttributeValue[];
+type AttributeValues = Readonly<Record<string, AttributeValue>>;
 
 export interface ReceivedSpan {
   readonly traceId: string;
   readonly spanId: string;
-  /** Empty where it stands above all others. */
+  /** Empty for a root span. */
   readonly parentSpanId: string;
   readonly traceState: string;
   readonly name: string;
   readonly kind: string;
   readonly startNano: bigint;
   readonly endNano: bigint;
-  readonly attributes: Values;
-  readonly events: readonly { readonly name: string; readonly attributes: Values }[];
-  readonly links: readonly { readonly spanId: string; readonly attributes: Values }[];
+  readonly attributes: AttributeValues;
+  readonly events: readonly { readonly name: string; readonly attributes: AttributeValues }[];
+  readonly links: readonly { readonly spanId: string; readonly attributes: AttributeValues }[];
   readonly isError: boolean;
-  readonly resource: Values;
+  readonly resource: AttributeValues;
 }
 
 export interface ReceivedPoint {
-  readonly attributes: Values;
-  /** A sum or gauge has a value, a histogram the others. */
+  readonly attributes: AttributeValues;
+  /** Set for a sum or gauge; a histogram has the other fields. */
   readonly value?: number;
   readonly count?: number;
   readonly sum?: number;
@@ -42,27 +42,27 @@ export interface ReceivedMetric {
   readonly points: readonly ReceivedPoint[];
 }
 
-export interface Delivery {
+export interface OtlpDelivery {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** The bytes without their compression. */
+  /** Uncompressed bytes. */
   readonly bytes: Buffer;
 }
 
 const kinds = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'];
 
-/** A receiver of OTLP over HTTP, in protobuf and JSON. It refuses whatever the protocol does not describe. */
+/** OTLP receiver over HTTP, for protobuf and JSON. Rejects whatever the protocol does not define. */
 export class OtlpReceiver {
-  readonly deliveries: Delivery[] = [];
+  readonly deliveries: OtlpDelivery[] = [];
   readonly spans: ReceivedSpan[] = [];
-  /** By name, as they were told last. */
+  /** Latest report of each metric, by name. */
   readonly metrics = new Map<string, ReceivedMetric>();
-  /** Each time they were told. */
-  readonly toldMetrics: ReceivedMetric[] = [];
-  /** What was wrong with what came. */
+  /** Every report of every metric, in order. */
+  readonly metricReports: ReceivedMetric[] = [];
+  /** Errors found in the deliveries. */
   readonly faults: unknown[] = [];
-  /** Answers in place of the receiver, and says whether it did. */
-  behaviour: (response: ServerResponse, delivery: Delivery) => boolean = () => false;
+  /** Overrides the response; returns whether it did. */
+  behaviour: (response: ServerResponse, delivery: OtlpDelivery) => boolean = () => false;
   private waiting: (() => void)[] = [];
 
   private constructor(
@@ -83,22 +83,22 @@ export class OtlpReceiver {
     await new Promise((resolve) => this.server.close(resolve));
   }
 
-  /** Every byte that came, as text. */
+  /** All received bytes as text. */
   get text(): string {
     return this.deliveries.map(({ bytes }) => bytes.toString('latin1')).join('\n');
   }
 
-  /** Settles once what came satisfies this. */
-  async until(isThere: () => boolean): Promise<void> {
-    while (!isThere()) await new Promise<void>((resolve) => this.waiting.push(resolve));
+  /** Resolves once the deliveries satisfy the condition. */
+  async until(isSatisfied: () => boolean): Promise<void> {
+    while (!isSatisfied()) await new Promise<void>((resolve) => this.waiting.push(resolve));
   }
 
-  /** The spans of the trace of the request that was given this id. */
-  async trace(requestId: string): Promise<readonly ReceivedSpan[]> {
-    const found = (): ReceivedSpan | undefined =>
+  /** Waits for the request with this id and returns all spans of its trace. */
+  async spansOfRequest(requestId: string): Promise<readonly ReceivedSpan[]> {
+    const findSpan = (): ReceivedSpan | undefined =>
       this.spans.find(({ attributes }) => attributes['switchboard.request.id'] === requestId);
-    await this.until(() => found() !== undefined);
-    return this.spans.filter(({ traceId }) => traceId === found()?.traceId);
+    await this.until(() => findSpan() !== undefined);
+    return this.spans.filter(({ traceId }) => traceId === findSpan()?.traceId);
   }
 
   private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -123,30 +123,30 @@ export class OtlpReceiver {
     for (const wake of this.waiting.splice(0)) wake();
   }
 
-  private take({ path, headers, bytes }: Delivery): void {
+  private take({ path, headers, bytes }: OtlpDelivery): void {
     const isTraces = path.endsWith('/v1/traces');
     if (!isTraces && !path.endsWith('/v1/metrics')) throw new Error(`nothing is at ${path}`);
     const type = headers['content-type'];
     if (type !== 'application/json' && type !== 'application/x-protobuf')
       throw new Error(`no such type: ${type}`);
-    const told =
+    const content =
       type === 'application/json'
         ? (JSON.parse(bytes.toString('utf8')) as Record<string, unknown>)
         : decode(bytes, isTraces ? traceRequest : metricsRequest);
-    if (isTraces) this.spans.push(...spansIn(told));
+    if (isTraces) this.spans.push(...readSpans(content));
     else
-      for (const metric of metricsIn(told)) {
+      for (const metric of readMetrics(content)) {
         this.metrics.set(metric.name, metric);
-        this.toldMetrics.push(metric);
+        this.metricReports.push(metric);
       }
   }
 }
 
-type Fields = Record<string, unknown>;
-const list = (value: unknown): Fields[] => (value ?? []) as Fields[];
+type OtlpFields = Record<string, unknown>;
+const list = (value: unknown): OtlpFields[] => (value ?? []) as OtlpFields[];
 
-function spansIn(told: Fields): ReceivedSpan[] {
-  return list(told.resourceSpans).flatMap(({ resource, scopeSpans }) =>
+function readSpans(content: OtlpFields): ReceivedSpan[] {
+  return list(content.resourceSpans).flatMap(({ resource, scopeSpans }) =>
     list(scopeSpans).flatMap(({ spans }) =>
       list(spans).map((span) => ({
         traceId: id(span.traceId, 32),
@@ -157,44 +157,44 @@ function spansIn(told: Fields): ReceivedSpan[] {
         kind: kinds[Number(span.kind)] ?? 'unknown',
         startNano: BigInt(span.startTimeUnixNano as string),
         endNano: BigInt(span.endTimeUnixNano as string),
-        attributes: valuesIn(span.attributes),
+        attributes: readAttributes(span.attributes),
         events: list(span.events).map((event) => ({
           name: String(event.name),
-          attributes: valuesIn(event.attributes),
+          attributes: readAttributes(event.attributes),
         })),
         links: list(span.links).map((link) => ({
           spanId: id(link.spanId, 16),
-          attributes: valuesIn(link.attributes),
+          attributes: readAttributes(link.attributes),
         })),
-        isError: Number((span.status as Fields | undefined)?.code ?? 0) === 2,
-        resource: valuesIn((resource as Fields).attributes),
+        isError: Number((span.status as OtlpFields | undefined)?.code ?? 0) === 2,
+        resource: readAttributes((resource as OtlpFields).attributes),
       })),
     ),
   );
 }
 
-function metricsIn(told: Fields): ReceivedMetric[] {
-  return list(told.resourceMetrics).flatMap(({ scopeMetrics }) =>
+function readMetrics(content: OtlpFields): ReceivedMetric[] {
+  return list(content.resourceMetrics).flatMap(({ scopeMetrics }) =>
     list(scopeMetrics).flatMap(({ metrics }) =>
       list(metrics).map((metric) => {
         const kind = (['gauge', 'sum', 'histogram'] as const).find((name) => metric[name] !== undefined);
         if (kind === undefined) throw new Error(`${String(metric.name)} is of no kind`);
-        const data = metric[kind] as Fields;
+        const data = metric[kind] as OtlpFields;
         const temporality = [null, 'delta', 'cumulative'] as const;
         return {
           name: String(metric.name),
           unit: (metric.unit as string | undefined) ?? '',
           kind,
           temporality: temporality[Number(data.aggregationTemporality ?? 0)] ?? null,
-          points: list(data.dataPoints).map(pointOf),
+          points: list(data.dataPoints).map(readPoint),
         };
       }),
     ),
   );
 }
 
-function pointOf(point: Fields): ReceivedPoint {
-  const attributes = valuesIn(point.attributes);
+function readPoint(point: OtlpFields): ReceivedPoint {
+  const attributes = readAttributes(point.attributes);
   if (point.count === undefined) return { attributes, value: Number(point.asDouble ?? point.asInt ?? 0) };
   const numbers = (values: unknown): number[] => list(values).map(Number);
   return {
@@ -213,13 +213,15 @@ function id(value: unknown, length: number): string {
   return text;
 }
 
-const valuesIn = (attributes: unknown): Values =>
-  Object.fromEntries(list(attributes).map(({ key, value }) => [key as string, valueOf(value as Fields)]));
+const readAttributes = (attributes: unknown): AttributeValues =>
+  Object.fromEntries(
+    list(attributes).map(({ key, value }) => [key as string, readValue(value as OtlpFields)]),
+  );
 
-function valueOf(value: Fields): Value {
-  if (value.arrayValue !== undefined) return list((value.arrayValue as Fields).values).map(valueOf);
+function readValue(value: OtlpFields): AttributeValue {
+  if (value.arrayValue !== undefined) return list((value.arrayValue as OtlpFields).values).map(readValue);
   if (value.intValue !== undefined) return Number(value.intValue);
   const plain = value.stringValue ?? value.boolValue ?? value.doubleValue;
   if (plain === undefined) throw new Error(`no value: ${JSON.stringify(value)}`);
-  return plain as Value;
+  return plain as AttributeValue;
 }

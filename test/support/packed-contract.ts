@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { type Outcome, Program, projectFolder } from '../system/program';
+import { type ProgramOutcome, Program, projectFolder } from '../system/program';
 
-/** The script of npm, which runs the tests or stands on the path. */
+/** Path of the npm script that runs the tests or is on the PATH. */
 function npmScript(): string {
-  const given = process.env['npm_execpath'];
-  if (given !== undefined) return given;
+  const npmPath = process.env['npm_execpath'];
+  if (npmPath !== undefined) return npmPath;
   const folder = (process.env['PATH'] ?? '').split(delimiter).find((each) => existsSync(join(each, 'npm')));
   return realpathSync(join(folder ?? '', 'npm'));
 }
@@ -16,23 +16,23 @@ const environment = (): Record<string, string> => ({
   npm_execpath: npmScript(),
 });
 
-async function succeeded(program: Program): Promise<Outcome> {
+async function requireSuccess(program: Program): Promise<ProgramOutcome> {
   const outcome = await program.finish(120_000);
   if (outcome.code !== 0) throw new Error(`${program.name} ended with ${outcome.code}: ${outcome.text}`);
   return outcome;
 }
 
-/** The contract as a team gets it: a file that npm installs. */
+/** Packs the contract into the tarball that a team installs with npm. */
 export async function packContract(folder: string): Promise<string> {
   const script = join(projectFolder, 'scripts/pack-extension.cjs');
-  const { output } = await succeeded(Program.run(process.execPath, [script, folder], environment()));
+  const { output } = await requireSuccess(Program.run(process.execPath, [script, folder], environment()));
   return output.trim();
 }
 
-/** Installs what a folder's package.json names, from files alone. */
+/** Installs the dependencies of a folder's package.json from local files only. */
 export async function installOffline(folder: string): Promise<void> {
-  // Nothing was ever kept in an empty cache, so that whatever is asked for beside files is missed.
-  const words = [
+  // The npm cache is empty, so a package that is not a local file fails to install.
+  const args = [
     'install',
     '--offline',
     '--ignore-scripts',
@@ -41,30 +41,29 @@ export async function installOffline(folder: string): Promise<void> {
     '--cache',
     join(folder, '.npm'),
   ];
-  await succeeded(Program.run(process.execPath, [npmScript(), ...words], environment(), { folder }));
+  await requireSuccess(Program.run(process.execPath, [npmScript(), ...args], environment(), { folder }));
 }
 
-/** The project's own compiler takes the place of one from a registry. */
-export function withOwnCompiler(folder: string): void {
+/** Replaces the compiler from the registry with the project's own. */
+export function useOwnCompiler(folder: string): void {
   const file = join(folder, 'package.json');
   const content = JSON.parse(readFileSync(file, 'utf8')) as { devDependencies: Record<string, string> };
   content.devDependencies['typescript'] = `file:${join(projectFolder, 'node_modules/typescript')}`;
   writeFileSync(file, JSON.stringify(content));
 }
 
-export const compileFolder = (folder: string): Promise<Outcome> =>
-  succeeded(
+export const compileFolder = (folder: string): Promise<ProgramOutcome> =>
+  requireSuccess(
     Program.run(process.execPath, [join(projectFolder, 'node_modules/typescript/bin/tsc')], environment(), {
       folder,
     }),
   );
 
-/** Runs a script of a folder's package.json. */
-export const runScript = (folder: string, name: string): Promise<Outcome> =>
-  succeeded(Program.run(process.execPath, [npmScript(), 'run', name], environment(), { folder }));
+export const runScript = (folder: string, name: string): Promise<ProgramOutcome> =>
+  requireSuccess(Program.run(process.execPath, [npmScript(), 'run', name], environment(), { folder }));
 
-/** The tests of a folder, by the runner that comes with Node. */
-export const testFolder = (folder: string, variables: Record<string, string>): Promise<Outcome> => {
-  const words = ['--test', '--test-reporter=tap', 'test/extension.test.mjs'];
-  return Program.run(process.execPath, words, { ...environment(), ...variables }, { folder }).finish(200_000);
+/** Runs the tests of a folder with Node's test runner. */
+export const testFolder = (folder: string, variables: Record<string, string>): Promise<ProgramOutcome> => {
+  const args = ['--test', '--test-reporter=tap', 'test/extension.test.mjs'];
+  return Program.run(process.execPath, args, { ...environment(), ...variables }, { folder }).finish(200_000);
 };

@@ -1,14 +1,14 @@
-/** A page offers these to fill in, read as a browser would. */
+/** Parses the forms of a page as a browser would. */
 
 export interface PageField {
   readonly name: string;
   readonly type: string;
   readonly inputMode: string | undefined;
   readonly value: string;
-  /** False of a box that a browser would not send. */
+  /** False for an unchecked box, which a browser does not send. */
   readonly isSent: boolean;
   readonly isRequired: boolean;
-  /** Of a choice: the values that it offers. */
+  /** Values offered by a select. */
   readonly options: readonly string[];
   readonly limits: Readonly<Record<Limit, string | undefined>>;
 }
@@ -34,25 +34,27 @@ export const decoded = (text: string): string =>
     .replaceAll('&gt;', '>')
     .replaceAll('&amp;', '&');
 
-/** The forms of a page that change something. */
-export const formsOf = (html: string): PageForm[] =>
+/** Returns the forms that change something, i.e. POST forms. */
+export const parseForms = (html: string): PageForm[] =>
   [...html.matchAll(/<form\b[^>]*>[^]*?<\/form>/g)]
     .map(([markup]) => markup)
     .filter((markup) => attribute(markup, 'method') === 'post')
     .map((markup) => ({
       action: decoded(attribute(markup, 'action') ?? ''),
-      fields: [...markup.matchAll(/<(input|select|textarea)\b([^>]*)>(?:([^]*?)<\/\1>)?/g)].flatMap(fieldIn),
+      fields: [...markup.matchAll(/<(input|select|textarea)\b([^>]*)>(?:([^]*?)<\/\1>)?/g)].flatMap(
+        parseField,
+      ),
     }));
 
-function fieldIn([, kind, attributes = '', inside = '']: RegExpExecArray): PageField[] {
+function parseField([, kind, attributes = '', inside = '']: RegExpExecArray): PageField[] {
   const name = attribute(attributes, 'name');
   if (name === undefined || / disabled\b/.test(attributes)) return [];
   const type = kind === 'input' ? (attribute(attributes, 'type') ?? 'text') : (kind ?? '');
   const options = kind === 'select' ? [...inside.matchAll(/<option\b([^>]*)>/g)].map(([tag]) => tag) : [];
-  const chosen = options.find((tag) => tag.includes(' selected')) ?? options[0] ?? '';
+  const selectedOption = options.find((tag) => tag.includes(' selected')) ?? options[0] ?? '';
   const value =
     kind === 'select'
-      ? attribute(chosen, 'value')
+      ? attribute(selectedOption, 'value')
       : kind === 'textarea'
         ? inside
         : attribute(attributes, 'value');
@@ -69,8 +71,8 @@ function fieldIn([, kind, attributes = '', inside = '']: RegExpExecArray): PageF
       options: options.map((tag) => decoded(attribute(tag, 'value') ?? '')),
       limits: Object.fromEntries(
         limits.map((limit) => {
-          const given = attribute(attributes, limit);
-          return [limit, given === undefined ? undefined : decoded(given)];
+          const limitValue = attribute(attributes, limit);
+          return [limit, limitValue === undefined ? undefined : decoded(limitValue)];
         }),
       ) as PageField['limits'],
     },

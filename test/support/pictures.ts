@@ -1,4 +1,4 @@
-/** Pictures with the headers of their formats, and nothing to be seen inside. */
+/** Images with valid format headers and no visible content. */
 
 interface Size {
   readonly width: number;
@@ -33,7 +33,7 @@ function frameHeader({ width, height }: Size): Buffer {
   return segment;
 }
 
-/** `profileBytes` of segments stand before the frame header, with a small picture inside where it is asked for. */
+/** Adds `profileBytes` of segments before the frame header, and a thumbnail if requested. */
 export function jpegOf({
   profileBytes = 0,
   thumbnail = false,
@@ -46,8 +46,8 @@ export function jpegOf({
 }): Buffer {
   const small = frameHeader({ width: 8, height: 8 });
   const segments: Buffer[] = [];
-  for (let left = profileBytes; left > 0; left -= 65_000) {
-    const segment = Buffer.alloc(Math.min(left, 65_000) + 4);
+  for (let remaining = profileBytes; remaining > 0; remaining -= 65_000) {
+    const segment = Buffer.alloc(Math.min(remaining, 65_000) + 4);
     segment.writeUInt16BE(0xffe1, 0);
     segment.writeUInt16BE(segment.length - 2, 2);
     if (thumbnail) small.copy(segment, 100);

@@ -4,14 +4,14 @@ import { applicationUrl } from '#inside/platform/database/connection-url';
 import { testServer } from './test-server';
 
 export interface TestDatabase {
-  /** As the service connects: with the rights of the application's role. */
+  /** Connection URL of the service, with the rights of the application role. */
   url: string;
-  /** As migrations connect. */
+  /** Connection URL of the migrations. */
   ownerUrl: string;
   drop(): Promise<void>;
 }
 
-/** A migrated database of one's own, cloned from the template: one a test file. */
+/** Clones a migrated database from the template: one per test file. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const server = testServer();
   const name = `test_${randomBytes(6).toString('hex')}`;
@@ -29,7 +29,7 @@ export function inDatabase(url: string, name: string): string {
   return address.href;
 }
 
-/** On a connection of its own, which ends with the work. */
+/** Runs work on its own connection, which is closed afterwards. */
 export async function inSession<Result>(
   url: string,
   work: (session: Client) => Promise<Result>,
@@ -43,9 +43,9 @@ export async function inSession<Result>(
   }
 }
 
-/** One statement outside any transaction. */
+/** Runs one statement outside any transaction. */
 export const administer = (url: string, statement: string): Promise<void> =>
   inSession(url, async (session) => void (await session.query(statement)));
 
-export const rowsOf = <Row extends object>(url: string, sql: string): Promise<Row[]> =>
+export const queryRows = <Row extends object>(url: string, sql: string): Promise<Row[]> =>
   inSession(url, async (session) => (await session.query<Row>(sql)).rows);

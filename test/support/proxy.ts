@@ -1,24 +1,23 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-export interface Proxy {
-  /** The given address, through the proxy. */
+export interface DatabaseProxy {
+  /** The target's URL through the proxy. */
   url: string;
-  /** Breaks every connection and refuses new ones. */
   cut(): Promise<void>;
-  /** Keeps connections open, but lets nothing through any more. */
+  /** Keeps connections open but passes nothing on. */
   freeze(): void;
-  /** Ends new connections in the packet that tells them they are ready, as a server that drops their database may. */
-  endNewcomers(): void;
-  /** It has ended so many in this way. */
+  /** Closes new connections in the same packet as "ready for query", as a server that drops the database may do. */
+  endNewConnections(): void;
+  /** Number of connections closed this way. */
   ended(): number;
-  /** Ends the next connection that begins to listen, in the packet that confirms it. */
+  /** Closes the next connection that runs LISTEN, in the same packet as the confirmation. */
   endNextListener(): void;
   restore(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Messages of the server: ready for a query, a subscription confirmed, and an error that ends the connection. */
+/** Server messages: ready for query, LISTEN confirmed, and an error that ends the connection. */
 const ready = Buffer.from('Z\0\0\0\x05I', 'latin1');
 const listening = message('C', 'LISTEN\0');
 const terminated = message(
@@ -34,32 +33,32 @@ function message(kind: string, fields: string): Buffer {
   return buffer;
 }
 
-/** A proxy between the service and its database, so that a test can cut its own connections alone. */
-export async function proxyTo(url: string): Promise<Proxy> {
+/** Starts a proxy between the service and its database, so that a test can cut only its own connections. */
+export async function startDatabaseProxy(url: string): Promise<DatabaseProxy> {
   const target = new URL(url);
   const sockets = new Set<Socket>();
-  let frozen = false;
-  let endsNewcomers = false;
-  let endsNextListener = false;
-  let ended = 0;
-  const isLast = (chunk: Buffer): boolean => {
+  let isFrozen = false;
+  let shouldEndNewConnections = false;
+  let shouldEndNextListener = false;
+  let endedCount = 0;
+  const isLastChunk = (chunk: Buffer): boolean => {
     if (!chunk.subarray(-ready.length).equals(ready)) return false;
-    if (endsNewcomers) return true;
-    if (!endsNextListener || !chunk.includes(listening)) return false;
-    endsNextListener = false;
+    if (shouldEndNewConnections) return true;
+    if (!shouldEndNextListener || !chunk.includes(listening)) return false;
+    shouldEndNextListener = false;
     return true;
   };
   const server = createServer((inward) => {
-    const outward = connect(Number(target.port || 5432), target.hostname);
+    const upstreamSocket = connect(Number(target.port || 5432), target.hostname);
     for (const [from, to] of [
-      [inward, outward],
-      [outward, inward],
+      [inward, upstreamSocket],
+      [upstreamSocket, inward],
     ] as const) {
       sockets.add(from);
       from.on('data', (chunk: Buffer) => {
-        if (frozen) return;
-        if (from === outward && isLast(chunk)) {
-          ended += 1;
+        if (isFrozen) return;
+        if (from === upstreamSocket && isLastChunk(chunk)) {
+          endedCount += 1;
           to.end(Buffer.concat([chunk, terminated]));
         } else to.write(chunk);
       });
@@ -71,8 +70,8 @@ export async function proxyTo(url: string): Promise<Proxy> {
     }
   });
   const open = async (port: number) => {
-    frozen = false;
-    endsNewcomers = false;
+    isFrozen = false;
+    shouldEndNewConnections = false;
     server.listen(port, '127.0.0.1');
     await once(server, 'listening');
   };
@@ -84,16 +83,16 @@ export async function proxyTo(url: string): Promise<Proxy> {
   };
   await open(0);
   const { port } = server.address() as AddressInfo;
-  const through = new URL(url);
-  through.hostname = '127.0.0.1';
-  through.port = String(port);
+  const proxyUrl = new URL(url);
+  proxyUrl.hostname = '127.0.0.1';
+  proxyUrl.port = String(port);
   return {
-    url: through.href,
+    url: proxyUrl.href,
     cut,
-    freeze: () => void (frozen = true),
-    endNewcomers: () => void (endsNewcomers = true),
-    ended: () => ended,
-    endNextListener: () => void (endsNextListener = true),
+    freeze: () => void (isFrozen = true),
+    endNewConnections: () => void (shouldEndNewConnections = true),
+    ended: () => endedCount,
+    endNextListener: () => void (shouldEndNextListener = true),
     restore: () => open(port),
     close: cut,
   };

@@ -1,20 +1,20 @@
 import { startTestApp, type TestApp } from './app';
 
-/** The service with the models of the sandbox on sale; nothing asks them anything. */
+/** Starts the service with sandbox models for sale; no test calls them. */
 export const startPublicSite = (environment: Record<string, string> = {}): Promise<TestApp> =>
   startTestApp({ sandboxUrl: 'http://127.0.0.1:9', environment });
 
-export interface Read {
+export interface PageResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
 }
 
-export async function readPage(
+export async function fetchPage(
   app: TestApp,
   path: string,
   headers: Record<string, string> = { accept: 'text/html' },
-): Promise<Read> {
+): Promise<PageResponse> {
   const answer = await fetch(app.url + path, { headers, redirect: 'manual' });
   return { status: answer.status, headers: answer.headers, text: await answer.text() };
 }

@@ -1,4 +1,4 @@
-/** Recordings with the heads of their formats and silence, or nothing to be heard at all, inside. */
+/** Recordings with valid format headers, containing silence or no audio. */
 
 export function wavOf({
   seconds,
@@ -27,15 +27,21 @@ export function wavOf({
   return Buffer.concat([head, samples]);
 }
 
-/** Frames of 128 kbit/s at 44.1 kHz; `told` is how many a first frame claims there are. */
-export function mp3Of({ frames, told }: { readonly frames: number; readonly told?: number }): Buffer {
-  const one = Buffer.alloc(417);
-  one.writeUInt32BE(0xfffb9000);
-  const first = Buffer.from(one);
-  if (told !== undefined) {
+/** Frames of 128 kbit/s at 44.1 kHz; `claimedFrames` is the frame count in the Xing header. */
+export function mp3Of({
+  frames,
+  claimedFrames,
+}: {
+  readonly frames: number;
+  readonly claimedFrames?: number;
+}): Buffer {
+  const frame = Buffer.alloc(417);
+  frame.writeUInt32BE(0xfffb9000);
+  const first = Buffer.from(frame);
+  if (claimedFrames !== undefined) {
     first.write('Xing', 36, 'latin1');
     first.writeUInt32BE(1, 40);
-    first.writeUInt32BE(told, 44);
+    first.writeUInt32BE(claimedFrames, 44);
   }
-  return Buffer.concat([first, ...Array.from({ length: frames - 1 }, () => one)]);
+  return Buffer.concat([first, ...Array.from({ length: frames - 1 }, () => frame)]);
 }

@@ -1,15 +1,15 @@
 import { insertRequestRecords, type RequestRecord } from '#product/audit';
 import { NO_USAGE } from '#product/kernel';
-import { aRecord, written } from './a-record';
+import { createRecord, toWrittenRecord } from './record-fixture';
 import type { TestApp } from './app';
 
-/** The record of an ordinary chat request that was answered, apart from what a test says. */
-export const chatRecord = (
+/** Creates the record of an ordinary successful chat request, with overrides. */
+export const createChatRecord = (
   userId: number | null,
   keyId: number,
   fields: Partial<RequestRecord> = {},
 ): RequestRecord =>
-  aRecord({
+  createRecord({
     ...NO_USAGE,
     keyId,
     userId,
@@ -24,5 +24,8 @@ export const chatRecord = (
     ...fields,
   });
 
-export const putRecords = ({ database }: TestApp, records: readonly RequestRecord[]): Promise<Set<number>> =>
-  database.transaction((tx) => insertRequestRecords(tx, records.map(written)));
+export const storeRecords = (
+  { database }: TestApp,
+  records: readonly RequestRecord[],
+): Promise<Set<number>> =>
+  database.transaction((tx) => insertRequestRecords(tx, records.map(toWrittenRecord)));

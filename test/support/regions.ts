@@ -1,6 +1,6 @@
 import type { TestApp } from './app';
 
-/** Makes the regions known by a provider that serves no model. */
+/** Declares regions through a provider that serves no model. */
 export const declareRegions = (database: TestApp['database'], ...regions: string[]): Promise<unknown> =>
   database.query(
     `INSERT INTO provider (name, style, base_url, regions) VALUES ($1, 'openai-style', 'https://unused.example', $2)`,

@@ -3,19 +3,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const memory = '/dev/shm';
-const NEEDED_BYTES = 4 * 2 ** 30;
+const MIN_FREE_BYTES = 4 * 2 ** 30;
 
 /**
- * Tests keep files here while they run: in memory where there is room. Every test database is a thousand
- * files, and ext4 searches past those that were deleted in the last seconds for every new one.
+ * Folder for test files: in memory if there is enough space. Each test database has a thousand files, and ext4 is slow
+ * to create files after mass deletions.
  */
-export function scratch(): string {
+export function scratchRoot(): string {
   try {
     const { bavail, bsize } = statfsSync(memory);
-    return bavail * bsize >= NEEDED_BYTES ? memory : tmpdir();
+    return bavail * bsize >= MIN_FREE_BYTES ? memory : tmpdir();
   } catch {
     return tmpdir();
   }
 }
 
-export const makeScratchFolder = (prefix: string): string => mkdtempSync(join(scratch(), prefix));
+export const makeScratchFolder = (prefix: string): string => mkdtempSync(join(scratchRoot(), prefix));

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export interface ScriptedAnswer {
+export interface ScriptedResponse {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: string | Buffer | object;
-  /** Sent after the body, once `resume` is called. */
+  /** Remainder of the body, sent once `resume` is called. */
   readonly rest?: string;
 }
 
@@ -16,10 +16,10 @@ export interface ReceivedRequest {
   readonly body: string;
 }
 
-/** A supplier that answers everything with what it was told last. */
+/** Supplier that responds to every request with the response set last. */
 export class ScriptedSupplier {
-  answer: ScriptedAnswer | ((request: ReceivedRequest) => ScriptedAnswer) = { body: {} };
-  readonly heard: ReceivedRequest[] = [];
+  answer: ScriptedResponse | ((request: ReceivedRequest) => ScriptedResponse) = { body: {} };
+  readonly requests: ReceivedRequest[] = [];
   resume: () => void = () => undefined;
 
   private constructor(
@@ -43,17 +43,17 @@ export class ScriptedSupplier {
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
         const { url: path = '', headers } = request;
-        const heard = { path, headers, body: Buffer.concat(chunks).toString() };
-        supplier.heard.push(heard);
+        const received = { path, headers, body: Buffer.concat(chunks).toString() };
+        supplier.requests.push(received);
         const { answer } = supplier;
         const {
           status = 200,
-          headers: own,
+          headers: responseHeaders,
           body,
           rest,
-        } = typeof answer === 'function' ? answer(heard) : answer;
+        } = typeof answer === 'function' ? answer(received) : answer;
         const isText = typeof body === 'string' || Buffer.isBuffer(body);
-        response.writeHead(status, { 'content-type': 'application/json', ...own });
+        response.writeHead(status, { 'content-type': 'application/json', ...responseHeaders });
         const text = isText ? body : JSON.stringify(body);
         if (rest === undefined) return void response.end(text);
         supplier.resume = () => response.end(rest);

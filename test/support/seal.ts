@@ -1,7 +1,7 @@
 import { AuditChain } from '#product/audit';
 import type { TestApp } from './app';
 
-/** A seal does nothing while the service's own round holds the lock, so it is repeated until no entry waits. */
+/** Repeats sealing until no entry waits, because a seal is skipped while the service's own round holds the lock. */
 export async function sealAll({
   application,
   database,

@@ -2,7 +2,7 @@ import type { FaultRule } from '../../simulator/faults';
 import type { RecordedRequest, WaitKind } from '../../simulator/recorder';
 import { startSimulatorServer, type LaneAddress } from '../../simulator/server';
 import type { SimulatorOptions } from '../../simulator/settings';
-import { type Circumstances, Program } from '../system/program';
+import { type ProgramOptions, Program } from '../system/program';
 
 export type { FaultRule, SimulatorOptions };
 
@@ -20,26 +20,26 @@ export interface Simulator {
   readonly url: string;
   readonly controlUrl: string;
   readonly lanes: readonly LaneAddress[];
-  /** Returns the rule's id. */
+  /** Adds a rule and returns its id. */
   addFault(rule: FaultRule): Promise<number>;
-  /** In force until the answer is called. */
+  /** Adds a rule that is in effect until the returned function is called. */
   fault(rule: FaultRule): Promise<() => Promise<void>>;
   clearFaults(): Promise<void>;
-  /** Those that are remembered, or only those that came after one. */
+  /** Recorded requests, or only those after a given id. */
   requests(after?: number): Promise<readonly RecordedRequest[]>;
   clearRequests(): Promise<void>;
-  /** Waits until so many requests came since the last clear; rejects at the deadline. */
+  /** Waits until this many requests arrived since the last clear; rejects at the deadline. */
   waitForRequests(count: number, deadlineMs?: number): Promise<void>;
-  /** The same for closed ones, or only for those the client closed. */
+  /** Waits until this many requests were closed, or closed by the client; rejects at the deadline. */
   waitForClosed(count: number, kind?: 'closed' | 'client-closed', deadlineMs?: number): Promise<void>;
   stats(): Promise<SimulatorStats>;
   stop(): Promise<void>;
 }
 
-const defaultDeadlineMs = 10_000;
+const DEFAULT_DEADLINE_MS = 10_000;
 const CONTROL_DEADLINE_MS = 60_000;
 
-/** A simulator in this process, on real sockets. */
+/** Starts a simulator in this process, on real sockets. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const server = await startSimulatorServer(options);
   return clientOf(server, () => server.stop());
@@ -49,19 +49,19 @@ export interface SpawnedSimulator extends Simulator {
   readonly program: Program;
 }
 
-/** A simulator in a process of its own, on ports of its own unless flags name some. */
+/** Starts a simulator in its own process, on free ports unless flags set them. */
 export async function spawnSimulator(
   flags: readonly string[] = [],
-  circumstances: Circumstances = {},
+  circumstances: ProgramOptions = {},
 ): Promise<SpawnedSimulator> {
   const program = Program.node('simulator/main.js', flags, {}, circumstances);
   const [line] = await program.find(/^\{.*\}$/m);
-  return { ...clientOf(JSON.parse(line) as Addresses, () => program.stop()), program };
+  return { ...clientOf(JSON.parse(line) as SimulatorAddresses, () => program.stop()), program };
 }
 
-type Addresses = Pick<Simulator, 'url' | 'controlUrl' | 'lanes'>;
+type SimulatorAddresses = Pick<Simulator, 'url' | 'controlUrl' | 'lanes'>;
 
-function clientOf({ url, controlUrl, lanes }: Addresses, stop: () => Promise<void>): Simulator {
+function clientOf({ url, controlUrl, lanes }: SimulatorAddresses, stop: () => Promise<void>): Simulator {
   const control = async <Answer>(method: string, path: string, body?: unknown): Promise<Answer> => {
     const response = await fetch(`${controlUrl}${path}`, {
       method,
@@ -93,8 +93,9 @@ function clientOf({ url, controlUrl, lanes }: Addresses, stop: () => Promise<voi
       return (await control<{ requests: RecordedRequest[] }>('GET', path)).requests;
     },
     clearRequests: async () => void (await control('DELETE', '/requests')),
-    waitForRequests: (count, deadlineMs = defaultDeadlineMs) => wait('received', count, deadlineMs),
-    waitForClosed: (count, kind = 'closed', deadlineMs = defaultDeadlineMs) => wait(kind, count, deadlineMs),
+    waitForRequests: (count, deadlineMs = DEFAULT_DEADLINE_MS) => wait('received', count, deadlineMs),
+    waitForClosed: (count, kind = 'closed', deadlineMs = DEFAULT_DEADLINE_MS) =>
+      wait(kind, count, deadlineMs),
     stats: () => control<SimulatorStats>('GET', '/stats'),
   };
 }

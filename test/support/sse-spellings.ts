@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 
-/** A supplier may write its JSON and its events so without saying anything else. */
+/** Equivalent ways in which a supplier may format its JSON and events. */
 export interface Spelling {
   readonly indent: number;
   readonly space: boolean;
   readonly reversed: boolean;
   readonly escaped: boolean;
   readonly lineEnd: '\n' | '\r\n' | '\r';
-  /** Between `data:` and the value. */
+  /** Gap between `data:` and the value. */
   readonly gap: '' | ' ';
   readonly trailing: '' | '  ';
   readonly commented: boolean;
@@ -33,8 +33,8 @@ export interface WrittenEvent {
   readonly data: string;
 }
 
-/** Events of a stream that is written plainly. */
-export const eventsIn = (stream: string): WrittenEvent[] =>
+/** Parses the events of a plainly formatted stream. */
+export const parseEvents = (stream: string): WrittenEvent[] =>
   stream
     .replaceAll('\r\n', '\n')
     .split('\n\n')
@@ -44,38 +44,44 @@ export const eventsIn = (stream: string): WrittenEvent[] =>
     }))
     .filter(({ data }) => data !== '');
 
-/** The same events, each as bytes of their own. */
-export function spell(events: readonly WrittenEvent[], how: Spelling): Buffer[] {
+/** Formats each event in the given spelling, as separate buffers. */
+export function spell(events: readonly WrittenEvent[], spelling: Spelling): Buffer[] {
   return events.map(({ event, data }, index) => {
     const lines: string[] = [];
-    if (how.commented) lines.push(': a comment', '');
-    if (event !== undefined) lines.push(`event:${how.gap}${event}`);
-    if (how.fields) lines.push(`id: ${index}`, 'retry: 1500', 'other: field');
-    for (const line of respell(data, how).split('\n')) lines.push(`data:${how.gap}${line}${how.trailing}`);
-    const text = [...lines, '', ''].join(how.lineEnd);
-    return Buffer.from(index === 0 && how.mark ? `\ufeff${text}` : text);
+    if (spelling.commented) lines.push(': a comment', '');
+    if (event !== undefined) lines.push(`event:${spelling.gap}${event}`);
+    if (spelling.fields) lines.push(`id: ${index}`, 'retry: 1500', 'other: field');
+    for (const line of respell(data, spelling).split('\n'))
+      lines.push(`data:${spelling.gap}${line}${spelling.trailing}`);
+    const text = [...lines, '', ''].join(spelling.lineEnd);
+    return Buffer.from(index === 0 && spelling.mark ? `\ufeff${text}` : text);
   });
 }
 
-function respell(data: string, how: Spelling): string {
+function respell(data: string, spelling: Spelling): string {
   let value: unknown;
   try {
     value = JSON.parse(data);
   } catch {
     return data;
   }
-  const ordered = how.reversed ? reversed(value) : value;
-  const text = how.space && how.indent === 0 ? spaced(ordered) : JSON.stringify(ordered, null, how.indent);
-  return how.escaped ? text.replace(/[\u0080-\uffff]/g, escape) : text;
+  const ordered = spelling.reversed ? reversed(value) : value;
+  const text =
+    spelling.space && spelling.indent === 0
+      ? formatWithSpaces(ordered)
+      : JSON.stringify(ordered, null, spelling.indent);
+  return spelling.escaped ? text.replace(/[\u0080-\uffff]/g, escape) : text;
 }
 
 const escape = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** As Python's `json.dumps` writes it. */
-function spaced(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(spaced).join(', ')}]`;
+/** Formats JSON as Python's `json.dumps` does. */
+function formatWithSpaces(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(formatWithSpaces).join(', ')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const members = Object.entries(value).map(([name, inner]) => `${JSON.stringify(name)}: ${spaced(inner)}`);
+  const members = Object.entries(value).map(
+    ([name, inner]) => `${JSON.stringify(name)}: ${formatWithSpaces(inner)}`,
+  );
   return `{${members.join(', ')}}`;
 }
 

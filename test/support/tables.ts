@@ -1,15 +1,15 @@
 import { Client } from 'pg';
 
-interface ColumnFact {
+interface ColumnInfo {
   readonly table: string;
   readonly column: string;
   readonly type: string;
   readonly nullable: boolean;
-  /** The texts that a check allows, where one names them. */
+  /** Values that a check constraint allows; null if there is none. */
   readonly choices: readonly string[] | null;
 }
 
-/** As the driver gives a value of this type. */
+/** TypeScript type of a value as the driver returns it. */
 const types: Readonly<Record<string, string>> = {
   bool: 'boolean',
   bytea: 'Buffer',
@@ -19,7 +19,7 @@ const types: Readonly<Record<string, string>> = {
   inet: 'string',
   int2: 'number',
   int4: 'number',
-  // More than a number holds exactly.
+  // Exceeds the range of safe integers.
   int8: 'string',
   interval: 'unknown',
   json: 'unknown',
@@ -49,12 +49,12 @@ const HEAD = `// The tables as migrations leave them, a column a line. Written b
 export interface Tables {
 `;
 
-/** The source of \`migrations/tables.ts\` for a migrated database. */
-export async function tablesText(url: string): Promise<string> {
+/** Generates the source of `migrations/tables.ts` from a migrated database. */
+export async function generateTables(url: string): Promise<string> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
-    const { rows } = await client.query<ColumnFact>(COLUMNS);
+    const { rows } = await client.query<ColumnInfo>(COLUMNS);
     const tables = Map.groupBy(rows, ({ table }) => table);
     const text = [...tables].map(
       ([table, columns]) => `  ${table}: {\n${columns.map(lineOf).join('')}  };\n`,
@@ -65,7 +65,7 @@ export async function tablesText(url: string): Promise<string> {
   }
 }
 
-function lineOf({ column, type, nullable, choices }: ColumnFact): string {
+function lineOf({ column, type, nullable, choices }: ColumnInfo): string {
   const value = typeOf(type, choices);
   return `    ${column}: ${value}${nullable && value !== 'unknown' ? ' | null' : ''};\n`;
 }
@@ -74,7 +74,7 @@ function typeOf(type: string, choices: readonly string[] | null): string {
   if (choices !== null) return choices.map((choice) => `'${choice}'`).join(' | ');
   const item = type.startsWith('_') ? types[type.slice(1)] : undefined;
   if (item !== undefined) return `${item}[]`;
-  const known = types[type];
-  if (known === undefined) throw new Error(`what the driver makes of ${type} is not known here`);
-  return known;
+  const knownType = types[type];
+  if (knownType === undefined) throw new Error(`what the driver makes of ${type} is not known here`);
+  return knownType;
 }

@@ -3,26 +3,26 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net';
 import type { SettledRecord } from '#extension';
 
-export interface Batch {
+export interface TapBatch {
   readonly records: readonly SettledRecord[];
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
 }
 
-interface Answer {
+interface TapResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
 }
 
-/** What the sink does with a batch: a status, alone or with headers, or a promise of one. */
-export type Behaviour = (batch: Batch, asked: number) => number | Answer | Promise<number>;
+/** Response to a batch: a status, a status with headers, or a promise of a status. */
+export type TapBehaviour = (batch: TapBatch, batchNumber: number) => number | TapResponse | Promise<number>;
 
-/** A server to which a tap sends its records. It keeps what it accepted, and what it was asked at all. */
+/** Server that receives the records of a tap. Stores accepted records and every batch received. */
 export class TapSink {
   readonly accepted: SettledRecord[] = [];
-  readonly batches: Batch[] = [];
-  behaviour: Behaviour = () => 200;
+  readonly batches: TapBatch[] = [];
+  behaviour: TapBehaviour = () => 200;
 
   private constructor(
     private readonly server: ReturnType<typeof createServer>,
@@ -57,9 +57,9 @@ export class TapSink {
     const {
       status,
       headers,
-      body: words = '{}',
+      body: responseBody = '{}',
     } = typeof answer === 'number' ? { status: answer, headers: {} } : answer;
     if (status < 300) this.accepted.push(...records);
-    response.writeHead(status, headers).end(words);
+    response.writeHead(status, headers).end(responseBody);
   }
 }

@@ -1,10 +1,10 @@
-/** The global setup tells the test files by this, which run in other processes, where the server is. */
+/** Passed from the global setup to the test files, which run in other processes. */
 export interface TestServer {
-  /** As the service logs in. */
+  /** Connection URL of the service. */
   url: string;
-  /** As a role that may create databases. */
+  /** Connection URL of a role that is allowed to create databases. */
   ownerUrl: string;
-  /** The migrated database that is cloned. */
+  /** Name of the migrated database that is cloned. */
   template: string;
 }
 
@@ -15,8 +15,8 @@ export function announceTestServer(server: TestServer): void {
 }
 
 export function testServer(): TestServer {
-  const announced = process.env[variable];
-  if (!announced)
+  const serialized = process.env[variable];
+  if (!serialized)
     throw new Error("No test database server: run the tests with the project's jest.config.js.");
-  return JSON.parse(announced) as TestServer;
+  return JSON.parse(serialized) as TestServer;
 }

@@ -1,6 +1,6 @@
 /**
- * Asks again until it is so, and says how many milliseconds that took.
- * The default deadline only ends a test that has failed; a shorter one is a promise of the product.
+ * Polls until the condition holds and returns the elapsed milliseconds. The default deadline only ends a failed test; a
+ * shorter one is a guarantee of the product.
  */
 export async function until(
   isSo: () => boolean | Promise<boolean>,

@@ -1,10 +1,10 @@
 import type { ErrorSign } from '../../src/vendors';
 
-/** The style that reads this vendor's errors. */
+/** Name of the error style that reads this vendor's errors. */
 export const styleOf = ({ vendor }: ErrorSign): string =>
   vendor === 'anthropic' ? 'messages-style' : vendor === 'google' ? 'gemini' : 'openai-style';
 
-/** The body that the vendor answers with for this row, with the sign in its place. */
+/** Builds the vendor's error body for a table row, with the matched value in its field. */
 export function bodyOf(row: ErrorSign): object {
   const { vendor, by, match, status, text: message = 'The vendor says so.' } = row;
   const code = by === 'code' ? match : undefined;

@@ -1,22 +1,22 @@
-/** Each check is one line, and decides how the process ends: nothing is held over no case. */
+/** Collects the checks of a proof, prints a line per check and sets the exit code; no case at all is a failure. */
 export class Findings {
-  private held = 0;
-  private all = 0;
+  private passed = 0;
+  private total = 0;
   private notRun = 0;
-  private readonly leftOut: string[] = [];
+  private readonly skippedCases: string[] = [];
 
   constructor(private readonly name: string) {}
 
-  add(what: string, holds: boolean, found = ''): void {
-    this.many(what, 1, holds ? 0 : 1, found);
+  add(what: string, holds: boolean, detail = ''): void {
+    this.addCases(what, 1, holds ? 0 : 1, detail);
   }
 
-  /** The promise stands beside what was seen. */
+  /** Prints the expected result next to the actual one. */
   check(what: string, expected: string, seen: string, holds: boolean): void {
     this.add(`${what.padEnd(66)}  ${expected.padEnd(40)} `, holds, seen);
   }
 
-  /** Holds where the work comes to its end; what it answers, or why it failed, is told. */
+  /** Passes if the work completes; prints its result or its error. */
   async attempt(what: string, work: () => Promise<string | void>): Promise<void> {
     await work().then(
       (seen) => this.add(what, true, seen ?? ''),
@@ -24,43 +24,46 @@ export class Findings {
     );
   }
 
-  /** Holds where none of so many cases is wrong; without a case there was nothing to hold. */
-  over(what: string, cases: number, wrong: number, found: string): void {
-    this.add(what, cases > 0 && wrong === 0, cases === 0 ? `no case was tried; ${found}` : found);
+  /** Passes if there are cases and none of them is wrong. */
+  expectNoneWrong(what: string, cases: number, wrong: number, detail: string): void {
+    this.add(what, cases > 0 && wrong === 0, cases === 0 ? `no case was tried; ${detail}` : detail);
   }
 
-  /** Cases of one kind that count one by one, and have a line together. */
-  many(kind: string, cases: number, wrong: number, found = `${cases - wrong} of ${cases}`): void {
-    this.all += cases;
-    this.held += cases - wrong;
-    const line = `${wrong === 0 ? 'held  ' : 'FAILED'}  ${kind.padEnd(78)} ${shortened(found)}`;
+  /** Counts each case of a kind separately, but prints a single line for them. */
+  addCases(kind: string, cases: number, wrong: number, detail = `${cases - wrong} of ${cases}`): void {
+    this.total += cases;
+    this.passed += cases - wrong;
+    const line = `${wrong === 0 ? 'held  ' : 'FAILED'}  ${kind.padEnd(78)} ${shorten(detail)}`;
     process.stdout.write(`${line.trimEnd().replaceAll('\n', '\n          ')}\n`);
   }
 
-  /** A case that cannot be tried here is neither held nor failed: it has a line, and stands on the last one, too. */
-  leaveOut(what: string, why: string, count = 1): void {
+  /** Records a case that cannot be run here as neither passed nor failed, and lists it again in the last line. */
+  addSkipped(what: string, why: string, count = 1): void {
     process.stdout.write(`left out  ${what}: ${why}\n`);
-    this.leftOut.push(`${what} (${why})`);
+    this.skippedCases.push(`${what} (${why})`);
     this.notRun += count;
   }
 
   end(): void {
-    const told = this.notRun === 0 ? '' : `, ${this.notRun} not run: ${this.leftOut.join('; ')}`;
-    process.stdout.write(`\n${this.name}: ${this.held} of ${this.all} held${told}\n`);
-    process.exitCode = this.held === this.all && this.all > 0 ? 0 : 1;
+    const skippedSummary =
+      this.notRun === 0 ? '' : `, ${this.notRun} not run: ${this.skippedCases.join('; ')}`;
+    process.stdout.write(`\n${this.name}: ${this.passed} of ${this.total} held${skippedSummary}\n`);
+    process.exitCode = this.passed === this.total && this.total > 0 ? 0 : 1;
   }
 }
 
-const LONGEST = 2_000;
+const MAX_OUTPUT_LENGTH = 2_000;
 
-/** The end of what a program printed says what became of it. */
-function shortened(text: string): string {
-  const rest = text.trimEnd();
-  return rest.length <= LONGEST ? rest : `${rest.slice(0, LONGEST / 2)} … ${rest.slice(-LONGEST / 2)}`;
+/** Keeps the beginning and the end, where a program reports its result. */
+function shorten(text: string): string {
+  const trimmed = text.trimEnd();
+  return trimmed.length <= MAX_OUTPUT_LENGTH
+    ? trimmed
+    : `${trimmed.slice(0, MAX_OUTPUT_LENGTH / 2)} … ${trimmed.slice(-MAX_OUTPUT_LENGTH / 2)}`;
 }
 
-/** The parts named on the command line, and all of them where none is. An unknown name is a mistake. */
-export function partsGiven(
+/** Returns the parts named on the command line, or all of them; throws for an unknown name. */
+export function partsFromArguments(
   known: readonly string[],
   named = process.argv.slice(2).filter((word) => !word.startsWith('--')),
 ): readonly string[] {
@@ -69,24 +72,24 @@ export function partsGiven(
   return named.length === 0 ? known : named;
 }
 
-/** `--twins 200` as a number. */
-export function numberGiven(name: string, usual: number): number {
-  const place = process.argv.indexOf(`--${name}`);
-  const given = Number(place === -1 ? usual : process.argv[place + 1]);
-  if (!Number.isSafeInteger(given) || given < 0) throw new Error(`--${name} takes a whole number`);
-  return given;
+/** Returns a numeric option such as `--twins 200`. */
+export function numberOption(name: string, defaultValue: number): number {
+  const position = process.argv.indexOf(`--${name}`);
+  const value = Number(position === -1 ? defaultValue : process.argv[position + 1]);
+  if (!Number.isSafeInteger(value) || value < 0) throw new Error(`--${name} takes a whole number`);
+  return value;
 }
 
-/** So many at a time, in the order of the list. */
+/** Runs the work for the items in order, with at most the given number at a time. */
 export async function inParallel<T>(
   most: number,
   list: readonly T[],
   work: (item: T) => Promise<void>,
 ): Promise<void> {
-  const left = list.values();
+  const remaining = list.values();
   await Promise.all(
     Array.from({ length: most }, async () => {
-      for (const item of left) await work(item);
+      for (const item of remaining) await work(item);
     }),
   );
 }

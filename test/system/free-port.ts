@@ -1,6 +1,6 @@
 import { createServer, type AddressInfo } from 'node:net';
 
-/** For a service that has to know its own address before it listens. */
+/** Returns a free port for a service that has to know its address before it listens. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer()

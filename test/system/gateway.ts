@@ -3,29 +3,29 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '#inside/platform/database/embedded-postgres';
 import { ProofNode } from './node';
-import type { Circumstances } from './program';
-import { Rows } from './rows';
+import type { ProgramOptions } from './program';
+import { InstallationDatabase } from './installation-database';
 
-/** An installation: a database of its own and the gateway before it. */
+/** An installation: a database and a gateway that uses it. */
 export interface ProofGateway {
   readonly node: ProofNode;
-  readonly rows: Rows;
+  readonly rows: InstallationDatabase;
   readonly folder: string;
-  /** As migrations connect: sees every table. */
+  /** Connection as used by migrations, which sees every table. */
   readonly ownerUrl: string;
-  /** Further nodes on the same database; `url` leads to it another way. */
+  /** Starts further nodes on the same database; `url` gives an alternative connection to it. */
   another(name: string, environment?: Readonly<Record<string, string>>): Promise<ProofNode>;
-  /** As the service connects. */
+  /** Connection as used by the service. */
   readonly databaseUrl: string;
-  /** Ends the service alone, so that all it acknowledged is in the database; what is there stays to be read. */
+  /** Stops the service only, after everything it acknowledged has been stored; the database stays readable. */
   stopService(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** The artefact on an empty database of its own, which it migrates, allowed to reach suppliers on loopback. */
+/** Starts the artefact on an empty database, which it migrates; suppliers on loopback are allowed. */
 export async function startGateway(
   environment: Readonly<Record<string, string>> = {},
-  circumstances: Circumstances = {},
+  circumstances: ProgramOptions = {},
 ): Promise<ProofGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'switchboard-proof-'));
   chmodSync(folder, 0o711);
@@ -33,7 +33,7 @@ export async function startGateway(
   const { url: databaseUrl, ownerUrl } = database;
   const nodes: ProofNode[] = [];
   const stopService = async (): Promise<void> => void (await Promise.all(nodes.map((node) => node.stop())));
-  const another: ProofGateway['another'] = async (name, more = {}) => {
+  const startAnother: ProofGateway['another'] = async (name, more = {}) => {
     const addresses = { DATABASE_URL: databaseUrl, MIGRATION_DATABASE_URL: ownerUrl };
     const node = await ProofNode.start(
       join(folder, name),
@@ -43,21 +43,21 @@ export async function startGateway(
     nodes.push(node);
     return node;
   };
-  const clear = async (): Promise<void> => {
+  const cleanUp = async (): Promise<void> => {
     await stopService();
     await database.stop();
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    const node = await another('service');
-    const rows = new Rows(ownerUrl);
+    const node = await startAnother('service');
+    const rows = new InstallationDatabase(ownerUrl);
     const stop = async (): Promise<void> => {
       await rows.close();
-      await clear();
+      await cleanUp();
     };
-    return { node, rows, folder, ownerUrl, databaseUrl, another, stopService, stop };
+    return { node, rows, folder, ownerUrl, databaseUrl, another: startAnother, stopService, stop };
   } catch (error) {
-    await clear();
+    await cleanUp();
     throw error;
   }
 }

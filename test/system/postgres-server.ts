@@ -7,14 +7,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '#inside/platform/database/embedded-postgres';
 import { inSession } from '../support/postgres';
 
-/** A durable server, empty at first, that may be killed and comes back; nodes reach it at an address that stays. */
+/** A durable server, initially empty, that can be killed and restarted; nodes connect to a stable address. */
 export class PostgresServer {
   private server?: EmbeddedPostgres;
   private readonly gate: Server;
   private readonly sockets = new Set<Socket>();
 
   private constructor(readonly folder: string) {
-    this.gate = createServer((inbound) => this.pass(inbound));
+    this.gate = createServer((inbound) => this.forward(inbound));
   }
 
   static async start(): Promise<PostgresServer> {
@@ -26,17 +26,17 @@ export class PostgresServer {
     return postgres;
   }
 
-  /** By way of the gate. */
+  /** Connection URL through the gate. */
   get url(): string {
     return this.throughGate(this.server!.url);
   }
 
-  /** The same, as migrations connect. */
+  /** Connection URL of the owner, as used by migrations. */
   get ownerUrl(): string {
     return this.throughGate(this.server!.ownerUrl);
   }
 
-  /** As a crash would: no goodbye, no checkpoint. */
+  /** Kills the server as a crash would: without a shutdown or a checkpoint. */
   async kill(): Promise<void> {
     process.kill(this.pid, 'SIGKILL');
     for (const socket of this.sockets) socket.destroy();
@@ -49,7 +49,7 @@ export class PostgresServer {
     for (const socket of this.sockets) socket.destroy();
   }
 
-  /** The server keeps its connections and answers nothing until it is resumed. */
+  /** Suspends the server: it keeps its connections and does not respond until resumed. */
   pause(): void {
     for (const pid of this.processes()) process.kill(pid, 'SIGSTOP');
   }
@@ -58,7 +58,7 @@ export class PostgresServer {
     for (const pid of this.processes()) process.kill(pid, 'SIGCONT');
   }
 
-  /** As a failover to a standby leaves it: sessions begin anew, and may only read. */
+  /** Allows or forbids writes, as after a failover to a standby: sessions are restarted and can be read-only. */
   async permitWrites(isPermitted: boolean): Promise<void> {
     const address = new URL(this.server!.ownerUrl);
     const name = address.pathname.slice(1);
@@ -78,7 +78,7 @@ export class PostgresServer {
         this.server = await startEmbeddedPostgres({ dataFolder: this.folder });
         return;
       } catch (error) {
-        // The processes of the killed server need a moment to notice that it is gone.
+        // The processes of the killed server need a moment to notice its end.
         if (attempt === 20) throw error;
         await delay(100);
       }
@@ -97,7 +97,7 @@ export class PostgresServer {
     return Number(readFileSync(file, 'utf8').split('\n')[0]);
   }
 
-  /** The first process of the server and all it has started. */
+  /** Returns the server's main process and its children. */
   private processes(): number[] {
     const { pid } = this;
     const rows = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n');
@@ -111,7 +111,7 @@ export class PostgresServer {
     return address.href;
   }
 
-  private pass(inbound: Socket): void {
+  private forward(inbound: Socket): void {
     const outbound = connect(Number(new URL(this.server!.url).port), '127.0.0.1');
     for (const [socket, other] of [
       [inbound, outbound],

@@ -2,58 +2,58 @@ import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 
-/** This file runs from its source in tests, and compiled in proofs and benches. */
-const above = join(__dirname, '..', '..');
-const compiled = basename(above) === 'dist' ? above : join(above, 'dist');
-export const projectFolder = dirname(compiled);
-const KEPT_CHARACTERS = 200_000;
+/** The module runs from source in tests and compiled in proofs and benchmarks. */
+const parentFolder = join(__dirname, '..', '..');
+const distFolder = basename(parentFolder) === 'dist' ? parentFolder : join(parentFolder, 'dist');
+export const projectFolder = dirname(distFolder);
+const MAX_OUTPUT_CHARACTERS = 200_000;
 const FIND_DEADLINE_MS = 60_000;
 
-type Environment = Readonly<Record<string, string | undefined>>;
+type ProgramEnvironment = Readonly<Record<string, string | undefined>>;
 
-/** A program has to live with these. */
-export interface Circumstances {
-  /** An entry of the project that is loaded before it. */
+/** Options of a started program. */
+export interface ProgramOptions {
+  /** Module of the project that is loaded first. */
   readonly preload?: string;
-  /** The most files and sockets it may have open. */
+  /** Maximum number of open files and sockets. */
   readonly openFiles?: number;
-  /** The folder it runs in. */
+  /** Working directory. */
   readonly folder?: string;
-  /** It leads a process group: all that it starts ends with it. */
+  /** Whether the program leads a process group, so that its children end with it. */
   readonly isLeader?: boolean;
-  /** All of its output is kept, and not only the end. */
+  /** Whether all of its output is stored instead of only the end. */
   readonly isKept?: boolean;
-  /** Its output goes there, as fast as it comes, and nothing of it is seen here. */
+  /** File that receives the output directly; none of it is available here. */
   readonly logFile?: string;
 }
 
-/** A program came to its end so. */
-export interface Outcome {
+/** Result of a program that ended. */
+export interface ProgramOutcome {
   readonly code: number | null;
   readonly output: string;
   readonly complaint: string;
-  /** Both, in the order it came. */
+  /** Output of both streams in order of arrival. */
   readonly text: string;
-  /** It was killed at the deadline. */
+  /** Whether the program was killed at its deadline. */
   readonly late: boolean;
 }
 
-interface Piece {
+interface OutputPiece {
   readonly from: 'stdout' | 'stderr';
   readonly text: string;
 }
 
-const living = new Set<Program>();
-const usualEnvironment = (): Record<string, string> => ({
+const runningPrograms = new Set<Program>();
+const baseEnvironment = (): Record<string, string> => ({
   PATH: process.env.PATH ?? '',
   HOME: process.env.HOME ?? '',
 });
 
-/** A process of its own whose output is kept, and that can be told anything a process can be told. */
+/** A child process whose output is stored and that can receive signals. */
 export class Program {
   readonly ended: Promise<number | null>;
   private readonly exited: Promise<void>;
-  private readonly pieces: Piece[] = [];
+  private readonly pieces: OutputPiece[] = [];
   private length = 0;
   private unread = '';
   private isOver = false;
@@ -63,14 +63,14 @@ export class Program {
   private constructor(
     readonly name: string,
     private readonly child: ChildProcess,
-    private readonly circumstances: Circumstances,
+    private readonly circumstances: ProgramOptions,
   ) {
-    living.add(this);
+    runningPrograms.add(this);
     for (const from of ['stdout', 'stderr'] as const)
-      child[from]?.setEncoding('utf8').on('data', (text: string) => this.keep({ from, text }));
+      child[from]?.setEncoding('utf8').on('data', (text: string) => this.record({ from, text }));
     child.stdin?.on('error', () => undefined);
-    // A process that could not be started counts as one that exited.
-    child.on('error', ({ message }) => this.keep({ from: 'stderr', text: message }));
+    // A process that could not be started counts as exited.
+    child.on('error', ({ message }) => this.record({ from: 'stderr', text: message }));
     this.exited = new Promise((resolve) =>
       child.once('exit', () => resolve()).once('error', () => resolve()),
     );
@@ -78,42 +78,42 @@ export class Program {
       child.once('close', (code: number | null) => {
         this.isOver = true;
         this.code = code;
-        living.delete(this);
+        runningPrograms.delete(this);
         resolve(code);
         this.wake();
       });
     });
-    // Children that a leader left running hold on to the pipes.
+    // Children that a group leader left running keep the pipes open.
     if (circumstances.isLeader === true) void this.exited.then(() => this.kill());
   }
 
-  /** An entry of the project, or of another version of it. */
+  /** Starts a module of this project, or of another version of it. */
   static node(
     entry: string,
     words: readonly string[],
-    environment: Environment = {},
-    circumstances: Circumstances = {},
+    environment: ProgramEnvironment = {},
+    circumstances: ProgramOptions = {},
   ): Program {
     const { preload, openFiles } = circumstances;
-    const before = preload === undefined ? [] : ['--require', join(compiled, preload)];
-    const all = ['--no-warnings', ...before, resolve(compiled, entry), ...words];
-    const env = { ...usualEnvironment(), ...environment };
-    if (openFiles === undefined) return Program.run(process.execPath, all, env, circumstances);
+    const preloadArguments = preload === undefined ? [] : ['--require', join(distFolder, preload)];
+    const nodeArguments = ['--no-warnings', ...preloadArguments, resolve(distFolder, entry), ...words];
+    const env = { ...baseEnvironment(), ...environment };
+    if (openFiles === undefined) return Program.run(process.execPath, nodeArguments, env, circumstances);
     // Node raises its soft limit to the hard one; a shell sets both.
     const script = `ulimit -n ${openFiles} && exec "$@"`;
-    return Program.run('sh', ['-c', script, 'sh', process.execPath, ...all], env, circumstances);
+    return Program.run('sh', ['-c', script, 'sh', process.execPath, ...nodeArguments], env, circumstances);
   }
 
-  /** Any program, in this environment and no other. */
+  /** Starts any program with exactly the given environment. */
   static run(
     file: string,
     words: readonly string[],
-    environment: Environment = usualEnvironment(),
-    circumstances: Circumstances = {},
+    environment: ProgramEnvironment = baseEnvironment(),
+    circumstances: ProgramOptions = {},
   ): Program {
     const { folder: cwd, isLeader: detached = false, logFile } = circumstances;
     const log = logFile === undefined ? 'pipe' : openSync(logFile, 'a');
-    // The simulator ends with its standard input.
+    // The simulator ends when its standard input closes.
     const stdio: StdioOptions = ['pipe', log, log];
     const child = spawn(file, words, { stdio, env: environment, detached, cwd });
     if (typeof log === 'number') closeSync(log);
@@ -124,7 +124,7 @@ export class Program {
     return this.child.pid ?? 0;
   }
 
-  /** Everything it has said, in the order it came. */
+  /** Output so far, in order of arrival. */
   get text(): string {
     return this.pieces.map(({ text }) => text).join('');
   }
@@ -133,23 +133,23 @@ export class Program {
     return this.isOver;
   }
 
-  /** The first match in what it has said, as soon as it is there. */
+  /** Resolves to the first match in the output once it arrives. */
   async find(pattern: RegExp): Promise<RegExpExecArray> {
     const deadline = setTimeout(() => this.kill(), FIND_DEADLINE_MS);
     try {
       for (;;) {
         const match = pattern.exec(this.text);
         if (match !== null) return match;
-        await this.more();
+        await this.waitForOutput();
       }
     } finally {
       clearTimeout(deadline);
     }
   }
 
-  /** The next line that it prints. */
+  /** Resolves to the next output line. */
   async line(): Promise<string> {
-    while (!this.unread.includes('\n')) await this.more();
+    while (!this.unread.includes('\n')) await this.waitForOutput();
     const [line = ''] = this.unread.split('\n', 1);
     this.unread = this.unread.slice(line.length + 1);
     return line;
@@ -159,27 +159,27 @@ export class Program {
     if (!this.isOver) this.child.kill(name);
   }
 
-  /** Asks it to end, and insists when it does not in time. */
+  /** Requests the end of the program, and kills it if it does not end in time. */
   async stop(withinMs = 30_000): Promise<void> {
-    const insist = setTimeout(() => this.kill(), withinMs);
+    const killTimer = setTimeout(() => this.kill(), withinMs);
     this.signal('SIGTERM');
     await this.ended;
-    clearTimeout(insist);
+    clearTimeout(killTimer);
   }
 
-  /** Without mercy, as a machine that loses its power. */
+  /** Kills the program without warning, like a power failure. */
   kill(): void {
     const { pid } = this.child;
     if (pid === undefined) return;
     try {
       process.kill(this.circumstances.isLeader === true ? -pid : pid, 'SIGKILL');
     } catch {
-      // It has ended with everything it started.
+      // The group has already ended.
     }
   }
 
-  /** Runs to its end, or to the deadline. */
-  async finish(deadlineMs = 600_000): Promise<Outcome> {
+  /** Waits for the end of the program or kills it at the deadline. */
+  async finish(deadlineMs = 600_000): Promise<ProgramOutcome> {
     this.child.stdin?.end();
     let late = false;
     const deadline = setTimeout(() => {
@@ -188,21 +188,25 @@ export class Program {
     }, deadlineMs);
     const code = await this.ended;
     clearTimeout(deadline);
-    const said = (from: Piece['from']): string =>
+    const outputOf = (from: OutputPiece['from']): string =>
       this.pieces.map((piece) => (piece.from === from ? piece.text : '')).join('');
-    return { code, output: said('stdout'), complaint: said('stderr'), text: this.text, late };
+    return { code, output: outputOf('stdout'), complaint: outputOf('stderr'), text: this.text, late };
   }
 
-  private async more(): Promise<void> {
+  private async waitForOutput(): Promise<void> {
     if (this.isOver) throw new Error(`${this.name} ended with ${this.code}: ${this.text.slice(-2_000)}`);
     await new Promise<void>((resolve) => this.waiting.push(resolve));
   }
 
-  private keep(piece: Piece): void {
+  private record(piece: OutputPiece): void {
     this.pieces.push(piece);
-    if (piece.from === 'stdout') this.unread = (this.unread + piece.text).slice(-KEPT_CHARACTERS);
+    if (piece.from === 'stdout') this.unread = (this.unread + piece.text).slice(-MAX_OUTPUT_CHARACTERS);
     this.length += piece.text.length;
-    while (this.circumstances.isKept !== true && this.length > KEPT_CHARACTERS && this.pieces.length > 1)
+    while (
+      this.circumstances.isKept !== true &&
+      this.length > MAX_OUTPUT_CHARACTERS &&
+      this.pieces.length > 1
+    )
       this.length -= this.pieces.shift()?.text.length ?? 0;
     this.wake();
   }
@@ -212,16 +216,16 @@ export class Program {
   }
 }
 
-/** An interrupted proof stops what it started, because a database outlives the process that started it. */
-export function endWithThisProcess(): void {
-  let asked = false;
+/** Stops all programs when the process is interrupted, because a database outlives the process that started it. */
+export function stopProgramsOnInterrupt(): void {
+  let isStopping = false;
   const end = (): void => {
-    if (asked) process.exit(1);
-    asked = true;
-    void Promise.all([...living].map((program) => program.stop())).finally(() => process.exit(1));
+    if (isStopping) process.exit(1);
+    isStopping = true;
+    void Promise.all([...runningPrograms].map((program) => program.stop())).finally(() => process.exit(1));
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, end);
   process.once('exit', () => {
-    for (const program of living) program.kill();
+    for (const program of runningPrograms) program.kill();
   });
 }

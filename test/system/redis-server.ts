@@ -5,7 +5,7 @@ import { Program } from './program';
 
 export interface RedisServer {
   url: string;
-  /** Only a server of our own: it keeps its connections and answers nothing until it is resumed. */
+  /** Suspends a server started here: it keeps its connections and does not respond until resumed. */
   pause?(): void;
   resume?(): void;
   stop(): Promise<void>;
@@ -15,14 +15,14 @@ const isInstalled = (process.env['PATH'] ?? '')
   .split(delimiter)
   .some((folder) => existsSync(join(folder, 'redis-server')));
 
-/** Redis is optional on a developer's machine, and demanded where the project is checked. */
+/** Redis is optional on a developer's machine and required in CI. */
 export const redisAvailable = process.env['REDIS_URL'] !== undefined || isInstalled;
 if (process.env['CI'] === 'true' && !redisAvailable) throw new Error('CI needs REDIS_URL or redis-server');
 
-/** The server named by REDIS_URL, or one of our own on a free port. */
+/** Uses the server named by REDIS_URL, or starts one on a free port. */
 export async function startRedis(): Promise<RedisServer> {
-  const given = process.env['REDIS_URL'];
-  if (given !== undefined) return { url: given, stop: () => Promise.resolve() };
+  const configuredUrl = process.env['REDIS_URL'];
+  if (configuredUrl !== undefined) return { url: configuredUrl, stop: () => Promise.resolve() };
   const { program: server, url } = await spawnRedis();
   return {
     url,
@@ -35,10 +35,10 @@ export async function startRedis(): Promise<RedisServer> {
   };
 }
 
-/** A server of our own that keeps nothing. */
+/** Starts a server without persistence. */
 export async function spawnRedis(folder = '.'): Promise<{ readonly program: Program; readonly url: string }> {
   const port = await freePort();
-  const words = [
+  const redisArguments = [
     '--port',
     String(port),
     '--bind',
@@ -50,7 +50,7 @@ export async function spawnRedis(folder = '.'): Promise<{ readonly program: Prog
     '--appendonly',
     'no',
   ];
-  const program = Program.run('redis-server', words);
+  const program = Program.run('redis-server', redisArguments);
   await program.find(/Ready to accept connections/);
   return { program, url: `redis://127.0.0.1:${port}` };
 }

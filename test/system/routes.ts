@@ -1,37 +1,37 @@
-/** A route as the served description tells of it. */
-export interface Route {
+/** A route as the served description states it. */
+export interface ServedRoute {
   readonly method: string;
-  /** With parameters in braces. */
+  /** Path with parameters in braces. */
   readonly path: string;
   readonly access: 'anyone' | 'session' | 'signed' | 'key';
   readonly answer: 'page' | 'table' | 'redirect' | 'data';
-  readonly body: Form;
-  readonly query: Form;
+  readonly body: RouteForm;
+  readonly query: RouteForm;
 }
 
-/** The fields of a form, by name, and those that it needs. */
-interface Form {
-  readonly fields: Readonly<Record<string, Field>>;
+/** Fields of a form by name, and the required ones. */
+interface RouteForm {
+  readonly fields: Readonly<Record<string, RouteField>>;
   readonly required: readonly string[];
 }
 
-interface Field {
+interface RouteField {
   readonly enum?: readonly unknown[];
 }
 
-interface Described {
+interface DescribedRoute {
   readonly security: readonly Readonly<Record<string, unknown>>[];
-  readonly parameters?: readonly { name: string; in: string; required?: boolean; schema: Field }[];
+  readonly parameters?: readonly { name: string; in: string; required?: boolean; schema: RouteField }[];
   readonly requestBody?: {
     readonly content: Readonly<
-      Record<string, { schema: { properties?: Form['fields']; required?: string[] } }>
+      Record<string, { schema: { properties?: RouteForm['fields']; required?: string[] } }>
     >;
   };
   readonly responses: Readonly<Record<string, { content?: Readonly<Record<string, unknown>> }>>;
 }
 
-/** Every route, from the descriptions that the artefact serves of itself; pages for developers are in neither. */
-export async function servedRoutes(url: string): Promise<Route[]> {
+/** Returns every route in the descriptions that the artefact serves; developer pages are in neither. */
+export async function servedRoutes(url: string): Promise<ServedRoute[]> {
   const documents = await Promise.all(
     ['/openapi.json', '/v1/openapi.json'].map((path) => documentAt(url + path)),
   );
@@ -45,13 +45,15 @@ export async function servedRoutes(url: string): Promise<Route[]> {
   );
 }
 
-async function documentAt(address: string): Promise<{ paths: Record<string, Record<string, Described>> }> {
+async function documentAt(
+  address: string,
+): Promise<{ paths: Record<string, Record<string, DescribedRoute>> }> {
   const answer = await fetch(address, { signal: AbortSignal.timeout(30_000) });
   if (!answer.ok) throw new Error(`${address}: ${answer.status}`);
-  return (await answer.json()) as { paths: Record<string, Record<string, Described>> };
+  return (await answer.json()) as { paths: Record<string, Record<string, DescribedRoute>> };
 }
 
-function routeOf(method: string, path: string, operation: Described): Route {
+function routeOf(method: string, path: string, operation: DescribedRoute): ServedRoute {
   const { parameters = [], requestBody, responses } = operation;
   const inQuery = parameters.filter((parameter) => parameter.in === 'query');
   const body = Object.values(requestBody?.content ?? {})[0]?.schema;
@@ -68,20 +70,23 @@ function routeOf(method: string, path: string, operation: Described): Route {
   };
 }
 
-function accessOf({ security }: Described): Route['access'] {
-  const ways = security.flatMap((way) => Object.keys(way));
-  if (ways.length === 0) return 'anyone';
-  if (ways.includes('session')) return 'session';
-  return ways.includes('signature') ? 'signed' : 'key';
+function accessOf({ security }: DescribedRoute): ServedRoute['access'] {
+  const schemes = security.flatMap((way) => Object.keys(way));
+  if (schemes.length === 0) return 'anyone';
+  if (schemes.includes('session')) return 'session';
+  return schemes.includes('signature') ? 'signed' : 'key';
 }
 
-function answerOf(method: string, content: Described['responses'][string]['content']): Route['answer'] {
+function answerOf(
+  method: string,
+  content: DescribedRoute['responses'][string]['content'],
+): ServedRoute['answer'] {
   if (content === undefined) return 'redirect';
   if (content['text/html'] !== undefined && method === 'GET') return 'page';
   return content['text/csv'] === undefined ? 'data' : 'table';
 }
 
-/** The addresses of all pages that may be looked at. */
+/** Returns the addresses of all pages. */
 export async function servedPages(url: string): Promise<string[]> {
   const routes = await servedRoutes(url);
   const pages = routes.filter(({ answer, method }) => answer === 'page' && method === 'GET');

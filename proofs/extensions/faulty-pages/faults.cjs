@@ -1,8 +1,8 @@
 'use strict';
-// The ways in which a handler of each kind may fail.
+// Possible failures of a page handler of each kind.
 const { fail, getter, leaving, odd, rejects } = require('../ways-to-fail.cjs');
 
-/** The host lends it to extensions alone, and the proof reads this file as well. */
+/** The host provides this object only to extensions; the proof reads this file as well. */
 const done = (...given) => globalThis[Symbol.for('switchboard.extension.host')].done(...given);
 
 const circle = () => {

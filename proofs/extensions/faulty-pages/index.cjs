@@ -1,5 +1,5 @@
 'use strict';
-// A route for each way in which a handler of each kind may fail. The decorators are called as functions.
+// A route per possible failure of a handler of each kind. Decorators are called as functions.
 const faults = require('./faults.cjs');
 const { nameOf } = require('../ways-to-fail.cjs');
 

@@ -1,109 +1,134 @@
-import type { Answer } from '../caller';
-import { everyWay, type Place, prices, streams } from '../catalogue';
-import { at } from '../dialects';
-import type { Drill } from '../drill';
-import type { Testbed } from '../testbed';
-import { type Scene, WORDS } from '../scene';
+import type { ObservedResponse } from '../caller';
+import { allLayouts, type SupplierId, prices, streamingLayouts } from '../catalogue';
+import { valueAt } from '../dialects';
+import type { FailoverDrill } from '../drill';
+import type { FailoverTestbed } from '../testbed';
+import { type Scene, ANSWER_WORDS } from '../scene';
 import { eventsBeforeText } from './broken-streams';
 
-/** The head, the bill and the record name the lane that answered, and the attempts the one that did not. */
-export const accounting: Drill = {
+/** Headers, cost and record name the lane that served the request; attempts also list the one that did not. */
+export const accounting: FailoverDrill = {
   name: '16 accounting names who answered',
   scenes: {
-    ...everyWay(3),
+    ...allLayouts(3),
     ...Object.fromEntries(
-      Object.entries(everyWay(2, { retries: 1, namesSupplier: true })).map(([name, way]) => [
+      Object.entries(allLayouts(2, { retries: 1, namesSupplier: true })).map(([name, way]) => [
         `named ${name}`,
         way,
       ]),
     ),
-    ...Object.fromEntries(Object.entries(streams(2)).map(([name, way]) => [`continued ${name}`, way])),
+    ...Object.fromEntries(
+      Object.entries(streamingLayouts(2)).map(([name, way]) => [`continued ${name}`, way]),
+    ),
   },
   run: async (context) => {
-    await context.inScenes(/^(chat|messages|responses)/, async (scene, sheet) => {
+    await context.inScenes(/^(chat|messages|responses)/, async (scene, report) => {
       await scene.fault('a', { kind: 'status', status: 500 }, 1);
-      const answer = await scene.ask();
-      const wrong = [
-        ...faultsInHead(scene, answer),
-        ...(await faultsInAccount(context.testbed, scene, answer)),
+      const answer = await scene.send();
+      const mismatches = [
+        ...findHeadMismatches(scene, answer),
+        ...(await findAccountMismatches(context.testbed, scene, answer)),
       ];
-      const wanted = 'head, tokens, price and record are b’s; attempts a, b';
-      sheet.add('', wanted, wrong.length === 0 ? 'all so' : wrong.join('; '), wrong.length === 0);
+      const expectation = 'head, tokens, price and record are b’s; attempts a, b';
+      report.add(
+        '',
+        expectation,
+        mismatches.length === 0 ? 'all so' : mismatches.join('; '),
+        mismatches.length === 0,
+      );
     });
-    // The primary is away for good: what the answer names is who gave it, as `answer_model: supplier` says.
-    await context.inScenes(/^named/, async (scene, sheet) => {
+    // The primary is permanently down: responses name the lane that served them, as `answer_model: supplier` requires.
+    await context.inScenes(/^named/, async (scene, report) => {
       await scene.fault('a', { kind: 'status', status: 503 });
-      const answer = await scene.ask();
+      const answer = await scene.send();
       const { a: tries } = await scene.counts();
-      const wrong = [
-        ...faultsInHead(scene, answer),
-        ...(await faultsInAccount(context.testbed, scene, answer)),
+      const mismatches = [
+        ...findHeadMismatches(scene, answer),
+        ...(await findAccountMismatches(context.testbed, scene, answer)),
       ];
-      expectSame(wrong, 'model', answer.models, [scene.upstream(BACKUP)]);
-      if (tries > 6) wrong.push(`a was asked ${tries} times`);
-      const wanted = 'the answer, its tokens, price and record are b’s by name; a at most 6 times';
-      sheet.add('', wanted, wrong.length === 0 ? 'all so' : wrong.join('; '), wrong.length === 0);
+      expectSame(mismatches, 'model', answer.models, [scene.upstream(BACKUP)]);
+      if (tries > 6) mismatches.push(`a was asked ${tries} times`);
+      const expectation = 'the answer, its tokens, price and record are b’s by name; a at most 6 times';
+      report.add(
+        '',
+        expectation,
+        mismatches.length === 0 ? 'all so' : mismatches.join('; '),
+        mismatches.length === 0,
+      );
     });
-    // The head has left with the name of the first lane; what it cost to begin with it is not the caller's.
-    await context.inScenes(/^continued/, async (scene, sheet) => {
+    // The headers were sent with the first lane's name; the caller does not pay for that lane's attempt.
+    await context.inScenes(/^continued/, async (scene, report) => {
       await scene.fault('a', { kind: 'cut', after: eventsBeforeText(scene) + 40 });
-      const answer = await scene.ask();
-      const wrong = await faultsInAccount(context.testbed, scene, answer);
-      const wanted = 'tokens once, price and record are b’s; attempts a, b';
-      sheet.add('', wanted, wrong.length === 0 ? 'all so' : wrong.join('; '), wrong.length === 0);
+      const answer = await scene.send();
+      const mismatches = await findAccountMismatches(context.testbed, scene, answer);
+      const expectation = 'tokens once, price and record are b’s; attempts a, b';
+      report.add(
+        '',
+        expectation,
+        mismatches.length === 0 ? 'all so' : mismatches.join('; '),
+        mismatches.length === 0,
+      );
     });
   },
 };
 
-const BACKUP: Place = 'b';
+const BACKUP: SupplierId = 'b';
 
-function faultsInHead(scene: Scene, { headers }: Answer): string[] {
-  const wrong: string[] = [];
-  expectSame(wrong, 'x-svc-supplier', headers['x-svc-supplier'], scene.provider(BACKUP));
-  expectSame(wrong, 'x-svc-region', headers['x-svc-region'], `region-${BACKUP}`);
-  expectSame(wrong, 'x-svc-failover', headers['x-svc-failover'], 'true');
-  return wrong;
+function findHeadMismatches(scene: Scene, { headers }: ObservedResponse): string[] {
+  const mismatches: string[] = [];
+  expectSame(mismatches, 'x-svc-supplier', headers['x-svc-supplier'], scene.provider(BACKUP));
+  expectSame(mismatches, 'x-svc-region', headers['x-svc-region'], `region-${BACKUP}`);
+  expectSame(mismatches, 'x-svc-failover', headers['x-svc-failover'], 'true');
+  return mismatches;
 }
 
-async function faultsInAccount(testbed: Testbed, scene: Scene, answer: Answer): Promise<string[]> {
-  const wrong: string[] = [];
-  const same = (name: string, seen: unknown, expected: unknown): void =>
-    expectSame(wrong, name, seen, expected);
+async function findAccountMismatches(
+  testbed: FailoverTestbed,
+  scene: Scene,
+  answer: ObservedResponse,
+): Promise<string[]> {
+  const mismatches: string[] = [];
+  const expectEqual = (name: string, actual: unknown, expected: unknown): void =>
+    expectSame(mismatches, name, actual, expected);
   const settled = scene.layout.stream ? answer.trailers : answer.headers;
   const [input, output] = [Number(settled['x-svc-input-tokens']), Number(settled['x-svc-output-tokens'])];
-  // A price for a million tokens is that of one token in millionths of a dollar.
+  // A price per 1M tokens equals the price per token in micro-dollars.
   const cost = (input * prices[BACKUP].input + output * prices[BACKUP].output) / 1e6;
-  same('ending', answer.ending, 'whole');
-  same('output tokens', output, WORDS);
-  same('x-svc-cost-usd', Number(settled['x-svc-cost-usd']), cost);
+  expectEqual('ending', answer.ending, 'whole');
+  expectEqual('output tokens', output, ANSWER_WORDS);
+  expectEqual('x-svc-cost-usd', Number(settled['x-svc-cost-usd']), cost);
 
-  const record = await testbed.generation(String(answer.headers['x-request-id']));
-  same('supplier', at(record, 'supplier'), scene.provider(BACKUP));
-  same('region', at(record, 'region'), `region-${BACKUP}`);
-  same('served_model', at(record, 'served_model'), scene.upstream(BACKUP));
-  same('model', at(record, 'model'), scene.model);
-  same('failover', at(record, 'failover'), true);
-  same('status', at(record, 'status'), 200);
-  same('cost_usd', at(record, 'cost_usd'), cost);
-  same('tokens', [at(record, 'input_tokens'), at(record, 'output_tokens')], [input, output]);
-  const attempts = at(record, 'attempts');
-  const tried = Array.isArray(attempts) ? attempts : [];
-  same(
+  const generation = await testbed.generation(String(answer.headers['x-request-id']));
+  expectEqual('supplier', valueAt(generation, 'supplier'), scene.provider(BACKUP));
+  expectEqual('region', valueAt(generation, 'region'), `region-${BACKUP}`);
+  expectEqual('served_model', valueAt(generation, 'served_model'), scene.upstream(BACKUP));
+  expectEqual('model', valueAt(generation, 'model'), scene.model);
+  expectEqual('failover', valueAt(generation, 'failover'), true);
+  expectEqual('status', valueAt(generation, 'status'), 200);
+  expectEqual('cost_usd', valueAt(generation, 'cost_usd'), cost);
+  expectEqual(
+    'tokens',
+    [valueAt(generation, 'input_tokens'), valueAt(generation, 'output_tokens')],
+    [input, output],
+  );
+  const attempts = valueAt(generation, 'attempts');
+  const attemptList = Array.isArray(attempts) ? attempts : [];
+  expectEqual(
     'attempts',
-    tried.map((attempt) => [
-      at(attempt, 'supplier'),
-      at(attempt, 'model'),
-      at(attempt, 'outcome') === 'answered',
+    attemptList.map((attempt) => [
+      valueAt(attempt, 'supplier'),
+      valueAt(attempt, 'model'),
+      valueAt(attempt, 'outcome') === 'answered',
     ]),
     [
       [scene.provider('a'), scene.upstream('a'), false],
       [scene.provider(BACKUP), scene.upstream(BACKUP), true],
     ],
   );
-  return wrong;
+  return mismatches;
 }
 
-function expectSame(wrong: string[], name: string, seen: unknown, expected: unknown): void {
-  const [shown, wanted] = [JSON.stringify(seen), JSON.stringify(expected)];
-  if (shown !== wanted) wrong.push(`${name} ${shown}, not ${wanted}`);
+function expectSame(mismatches: string[], name: string, actual: unknown, expected: unknown): void {
+  const [actualText, expectedText] = [JSON.stringify(actual), JSON.stringify(expected)];
+  if (actualText !== expectedText) mismatches.push(`${name} ${actualText}, not ${expectedText}`);
 }

@@ -1,17 +1,17 @@
-import type { Answer } from '../caller';
-import { everyWay, layout, mixed, streams } from '../catalogue';
+import type { ObservedResponse } from '../caller';
+import { allLayouts, layout, mixed, streamingLayouts } from '../catalogue';
 import type { DialectName } from '../dialects';
-import type { Drill, Play } from '../drill';
-import { expectOnce, seenText, SOON_MS, wordsIn } from '../expectation';
-import { type Scene, WORDS } from '../scene';
+import type { FailoverDrill, PlayScene } from '../drill';
+import { expectOnce, observedText, NO_WAIT_MS, wordsIn } from '../expectation';
+import { type Scene, ANSWER_WORDS } from '../scene';
 
-const DELIVERED = 40;
+const DELIVERED_WORDS = 40;
 const ordinary = /^(chat|messages|responses)/;
 
-/** So many events come before the first word. */
-export const eventsBeforeText = ({ layout: { asked, lanes } }: Scene): number => {
+/** Number of events before the first word. */
+export const eventsBeforeText = ({ layout: { dialect, lanes } }: Scene): number => {
   const wire: DialectName =
-    lanes[0] === 'messages-style' ? 'messages' : asked === 'responses' ? asked : 'chat';
+    lanes[0] === 'messages-style' ? 'messages' : dialect === 'responses' ? dialect : 'chat';
   return { chat: 1, messages: 3, responses: 4 }[wire];
 };
 
@@ -24,8 +24,8 @@ const chunk = (delta: object, finish: string | null): string =>
     choices: [{ index: 0, delta, finish_reason: finish }],
   })}\n\n`;
 
-/** A stream in the chat dialect that shares no word with what the other lanes say. */
-const anotherAnswer = {
+/** A Chat Completions stream that shares no word with the text of the other lanes. */
+const differentStream = {
   kind: 'status',
   status: 200,
   headers: { 'content-type': 'text/event-stream' },
@@ -46,13 +46,13 @@ const withoutHelp = {
 
 const breaks = ['cut', 'clean-cut', 'reset', 'error-event'] as const;
 
-/** A stream that ends after forty of its sixty words, in four ways; of a whole answer half is missing. */
-export const cut: Drill = {
+/** A stream that ends after forty of its sixty words, in four ways; a non-streaming response loses its second half. */
+export const cut: FailoverDrill = {
   name: '8 cut after 40 of 60',
   scenes: {
     ...Object.fromEntries(
       breaks.flatMap((kind) =>
-        Object.entries(kind === 'cut' ? everyWay(2) : streams(2)).map(([name, way]) => [
+        Object.entries(kind === 'cut' ? allLayouts(2) : streamingLayouts(2)).map(([name, way]) => [
           `${name}, ${kind}`,
           way,
         ]),
@@ -68,13 +68,13 @@ export const cut: Drill = {
   run: async (context) => {
     await context.inScenes(ordinary, failOver);
     await context.inScenes(/^no other|^another/, reportInStream);
-    await context.inScenes(/^the next/, async (scene, sheet) => {
+    await context.inScenes(/^the next/, async (scene, report) => {
       await scene.fault('a', { kind: 'cut', after: eventsBeforeText(scene) + 20 });
-      await scene.fault('b', { kind: 'cut', after: eventsBeforeText(scene) + DELIVERED });
-      await expectOnce(sheet, '', scene, {
+      await scene.fault('b', { kind: 'cut', after: eventsBeforeText(scene) + DELIVERED_WORDS });
+      await expectOnce(report, '', scene, {
         ending: 'whole or error',
-        words: DELIVERED,
-        withinMs: SOON_MS,
+        words: DELIVERED_WORDS,
+        withinMs: NO_WAIT_MS,
         calls: { a: 1, b: 1, c: [0, 1] },
       });
     });
@@ -82,49 +82,51 @@ export const cut: Drill = {
   },
 };
 
-/** The next lane says the very same words: the caller sees one answer, nothing of it missing or twice. */
-const failOver: Play = async (scene, sheet) => {
+/** The next lane produces the same words, so the caller sees one response without gaps or repetitions. */
+const failOver: PlayScene = async (scene, report) => {
   const kind = breaks.find((known) => scene.name.endsWith(`, ${known}`)) ?? 'cut';
-  const after = scene.layout.stream ? { after: eventsBeforeText(scene) + DELIVERED } : {};
+  const after = scene.layout.stream ? { after: eventsBeforeText(scene) + DELIVERED_WORDS } : {};
   await scene.fault('a', { kind, ...after });
-  await expectOnce(sheet, '', scene, { ending: 'whole', withinMs: SOON_MS, calls: { a: 1, b: 1 } });
+  await expectOnce(report, '', scene, { ending: 'whole', withinMs: NO_WAIT_MS, calls: { a: 1, b: 1 } });
 };
 
-/** Where no lane can continue the same text, the stream ends with an error after the text that was delivered. */
-const reportInStream: Play = async (scene, sheet) => {
-  const isAlone = scene.places.length === 1;
-  await scene.fault('a', { kind: 'cut', after: eventsBeforeText(scene) + DELIVERED });
-  if (!isAlone) await scene.fault('b', anotherAnswer);
-  await expectOnce(sheet, '', scene, {
+/** If no lane can continue the text, the stream ends with an error after the delivered part. */
+const reportInStream: PlayScene = async (scene, report) => {
+  const isSoleLane = scene.supplierIds.length === 1;
+  await scene.fault('a', { kind: 'cut', after: eventsBeforeText(scene) + DELIVERED_WORDS });
+  if (!isSoleLane) await scene.fault('b', differentStream);
+  await expectOnce(report, '', scene, {
     ending: 'error',
-    words: DELIVERED,
-    withinMs: SOON_MS,
-    calls: isAlone ? { a: 1 } : { a: 1, b: 1 },
+    words: DELIVERED_WORDS,
+    withinMs: NO_WAIT_MS,
+    calls: isSoleLane ? { a: 1 } : { a: 1, b: 1 },
   });
 };
 
-/** A good beginning does not make a lane healthy. */
-const leaveLane: Play = async (scene, sheet) => {
-  await scene.fault('a', { kind: 'cut', after: eventsBeforeText(scene) + DELIVERED });
-  const answers: Answer[] = [];
-  for (let asked = 0; asked < 10; asked += 1) answers.push(await scene.ask());
-  const whole = answers.filter(({ ending, text }) => ending === 'whole' && wordsIn(text) === WORDS);
-  const lost = answers.find((answer) => !whole.includes(answer));
+/** A good start does not make a lane healthy. */
+const leaveLane: PlayScene = async (scene, report) => {
+  await scene.fault('a', { kind: 'cut', after: eventsBeforeText(scene) + DELIVERED_WORDS });
+  const answers: ObservedResponse[] = [];
+  for (let requestIndex = 0; requestIndex < 10; requestIndex += 1) answers.push(await scene.send());
+  const completeAnswers = answers.filter(
+    ({ ending, text }) => ending === 'whole' && wordsIn(text) === ANSWER_WORDS,
+  );
+  const failedAnswer = answers.find((answer) => !completeAnswers.includes(answer));
   const { a } = await scene.counts();
-  const example = lost === undefined ? '' : `, others ${seenText(scene, lost)}`;
-  sheet.add(
+  const example = failedAnswer === undefined ? '' : `, others ${observedText(scene, failedAnswer)}`;
+  report.add(
     'ten requests',
     'all whole; a5, then it rests',
-    `${whole.length} whole${example}; a${a}`,
-    whole.length === 10 && a === 5,
+    `${completeAnswers.length} whole${example}; a${a}`,
+    completeAnswers.length === 10 && a === 5,
   );
 };
 
-/** Half an event among good ones must not reach a caller, whose parser would stumble over it. */
-export const malformedEvent: Drill = {
+/** A malformed event must not reach the caller, whose parser would fail. */
+export const malformedEvent: FailoverDrill = {
   name: '10 one malformed event',
   scenes: {
-    ...streams(2),
+    ...streamingLayouts(2),
     'chat stream from messages lanes': mixed('chat', true, 'messages-style', 'messages-style'),
     'messages stream from chat lanes': mixed('messages', true, 'openai-style', 'openai-style'),
     'no other lane': layout('chat', true, 1),
@@ -135,42 +137,42 @@ export const malformedEvent: Drill = {
     'nothing instead, responses whole': layout('responses', false, 2),
   },
   run: async (context) => {
-    await context.inScenes(/^(chat|messages|responses|no other)/, async (scene, sheet) => {
+    await context.inScenes(/^(chat|messages|responses|no other)/, async (scene, report) => {
       await scene.fault('a', { kind: 'malformed-event', after: eventsBeforeText(scene) + 20 });
-      await expectOnce(sheet, '', scene, {
+      await expectOnce(report, '', scene, {
         ending: 'whole or error',
         words: 20,
-        withinMs: SOON_MS,
+        withinMs: NO_WAIT_MS,
         calls: { a: 1, b: [0, 1] },
       });
     });
-    // Nothing has reached the caller yet: these are failures like any other.
-    await context.inScenes(/^the first|instead/, async (scene, sheet) => {
+    // Nothing has reached the caller yet, so these are ordinary failures.
+    await context.inScenes(/^the first|instead/, async (scene, report) => {
       const after = eventsBeforeText(scene);
       if (scene.name.startsWith('the first')) await scene.fault('a', { kind: 'malformed-event', after });
       else await scene.fault('a', { kind: scene.name.startsWith('a page') ? 'non-json' : 'empty-body' });
-      await expectOnce(sheet, '', scene, {
+      await expectOnce(report, '', scene, {
         ending: 'whole',
         by: 'b',
         failover: true,
-        withinMs: SOON_MS,
+        withinMs: NO_WAIT_MS,
         calls: { a: 1, b: 1 },
       });
     });
   },
 };
 
-/** All text arrived and only the last event is missing. The caller gets a last event or an error. */
-export const noTerminator: Drill = {
+/** Only the last event is missing after the complete text. The caller gets a terminator or an error. */
+export const noTerminator: FailoverDrill = {
   name: '11 no [DONE], no message_stop',
-  scenes: { ...streams(2), ...withoutHelp },
+  scenes: { ...streamingLayouts(2), ...withoutHelp },
   run: (context) =>
-    context.inScenes(/./, async (scene, sheet) => {
+    context.inScenes(/./, async (scene, report) => {
       await scene.fault('a', { kind: 'no-terminator' });
-      await expectOnce(sheet, '', scene, {
+      await expectOnce(report, '', scene, {
         ending: 'whole or error',
-        words: WORDS,
-        withinMs: SOON_MS,
+        words: ANSWER_WORDS,
+        withinMs: NO_WAIT_MS,
         calls: { a: 1, b: [0, 1] },
       });
     }),

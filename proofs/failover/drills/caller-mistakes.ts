@@ -1,20 +1,20 @@
-import { everyWay, layout, wholes } from '../catalogue';
-import type { Drill, Play } from '../drill';
-import { expectOnce, seenText, SOON_MS } from '../expectation';
+import { allLayouts, layout, nonStreamingLayouts } from '../catalogue';
+import type { FailoverDrill, PlayScene } from '../drill';
+import { expectOnce, observedText, NO_WAIT_MS } from '../expectation';
 import { freshPrompt } from '../scene';
 import { eventsBeforeText } from './broken-streams';
 
 const ordinary = /^(chat|messages|responses)/;
-const servedByPrimary = { ending: 'whole', by: 'a', failover: false, withinMs: SOON_MS } as const;
+const servedByPrimary = { ending: 'whole', by: 'a', failover: false, withinMs: NO_WAIT_MS } as const;
 
-/** About ten thousand tokens, which a model of eight thousand cannot read. */
+/** About ten thousand tokens, too long for a context of eight thousand. */
 const longPrompt = (): string => `${'word '.repeat(8_000)}${freshPrompt()}`;
 
-/** A second lane of the same model could not read it either; a larger model can, where the catalogue names one. */
-export const contextLength: Drill = {
+/** Another lane of the same model would fail as well; a larger model from the catalogue can serve the request. */
+export const contextLength: FailoverDrill = {
   name: '12 context length',
   scenes: {
-    ...everyWay(2, { kind: '8k' }),
+    ...allLayouts(2, { kind: '8k' }),
     'overflow, chat stream': layout('chat', true, 2, { kind: '8k', overflow: 'roomy, chat' }),
     'overflow, responses stream': layout('responses', true, 2, { kind: '8k', overflow: 'roomy, chat' }),
     'overflow, messages whole': layout('messages', false, 2, { kind: '8k', overflow: 'roomy, messages' }),
@@ -22,62 +22,62 @@ export const contextLength: Drill = {
     'roomy, messages': layout('messages', true, 1),
   },
   run: async (context) => {
-    await context.inScenes(ordinary, async (scene, sheet) => {
+    await context.inScenes(ordinary, async (scene, report) => {
       const refused = { ending: 'refused', status: [400], codes: ['context_length_exceeded'] } as const;
-      const once = { ...refused, withinMs: SOON_MS, calls: { a: 1, b: 0 } };
-      await expectOnce(sheet, '', scene, once, { prompt: longPrompt() });
-      await expectOnce(sheet, 'then a short one', scene, { ...servedByPrimary, calls: { a: 2, b: 0 } });
+      const once = { ...refused, withinMs: NO_WAIT_MS, calls: { a: 1, b: 0 } };
+      await expectOnce(report, '', scene, once, { prompt: longPrompt() });
+      await expectOnce(report, 'then a short one', scene, { ...servedByPrimary, calls: { a: 2, b: 0 } });
     });
-    await context.inScenes(/^overflow/, async (scene, sheet) => {
-      const roomy = context.scene(scene.layout.overflow!);
+    await context.inScenes(/^overflow/, async (scene, report) => {
+      const largerScene = context.scene(scene.layout.overflow!);
       const prompt = longPrompt();
       const reference = await scene.reference({ prompt });
-      const answer = await scene.ask({ prompt });
+      const answer = await scene.send({ prompt });
       const { a, b } = await scene.counts();
-      const isRoomy = answer.headers['x-svc-supplier'] === roomy.provider('a');
-      sheet.add(
+      const isServedByLarger = answer.headers['x-svc-supplier'] === largerScene.provider('a');
+      report.add(
         '',
         'whole by the larger model; a1 b0',
-        `${seenText(scene, answer, reference)}${isRoomy ? ', the larger model' : ''}; a${a} b${b}`,
-        answer.ending === 'whole' && answer.text === reference && isRoomy && a === 1 && b === 0,
+        `${observedText(scene, answer, reference)}${isServedByLarger ? ', the larger model' : ''}; a${a} b${b}`,
+        answer.ending === 'whole' && answer.text === reference && isServedByLarger && a === 1 && b === 0,
       );
     });
   },
 };
 
-/** Refused content would be refused again; and no lane is ill because of it. */
-export const contentFilter: Drill = {
+/** Refused content would be refused again, and no lane's health suffers. */
+export const contentFilter: FailoverDrill = {
   name: '13 content filter',
   scenes: {
-    ...everyWay(2),
+    ...allLayouts(2),
     'or any other 400': layout('chat', true, 2),
     'or 413': layout('messages', false, 2),
     'but 422': layout('responses', false, 2),
   },
   run: async (context) => {
-    await context.inScenes(/^or /, async (scene, sheet) => {
+    await context.inScenes(/^or /, async (scene, report) => {
       const status = Number(/\d+$/.exec(scene.name)?.[0]);
       await scene.fault('a', { kind: 'status', status });
-      await expectOnce(sheet, '', scene, {
+      await expectOnce(report, '', scene, {
         ending: 'refused',
         status: status === 413 ? [413] : [400],
         codes: [status === 413 ? 'request_too_large' : 'invalid_request'],
-        withinMs: SOON_MS,
+        withinMs: NO_WAIT_MS,
         calls: { a: 1, b: 0 },
       });
     });
-    // Services check bodies by rules of their own: another may take what this one does not.
-    await context.inScenes(/^but /, async (scene, sheet) => {
+    // Suppliers validate bodies differently: another one may accept what this one rejects.
+    await context.inScenes(/^but /, async (scene, report) => {
       await scene.fault('a', { kind: 'status', status: 422 });
-      const served = { ending: 'whole', by: 'b', failover: true, withinMs: SOON_MS } as const;
-      await expectOnce(sheet, '', scene, { ...served, calls: { a: 1, b: 1 } });
+      const served = { ending: 'whole', by: 'b', failover: true, withinMs: NO_WAIT_MS } as const;
+      await expectOnce(report, '', scene, { ...served, calls: { a: 1, b: 1 } });
     });
-    await context.inScenes(ordinary, async (scene, sheet) => {
-      const asked = { prompt: 'Something forbidden [[filter]]' };
-      const refused = { ending: 'refused', status: [400], withinMs: SOON_MS } as const;
-      await expectOnce(sheet, '', scene, { ...refused, calls: { a: 1, b: 0 } }, asked);
-      for (let again = 0; again < 5; again += 1) await scene.ask(asked);
-      await expectOnce(sheet, 'six times, then else', scene, { ...servedByPrimary, calls: { a: 7, b: 0 } });
+    await context.inScenes(ordinary, async (scene, report) => {
+      const options = { prompt: 'Something forbidden [[filter]]' };
+      const refused = { ending: 'refused', status: [400], withinMs: NO_WAIT_MS } as const;
+      await expectOnce(report, '', scene, { ...refused, calls: { a: 1, b: 0 } }, options);
+      for (let requestIndex = 0; requestIndex < 5; requestIndex += 1) await scene.send(options);
+      await expectOnce(report, 'six times, then else', scene, { ...servedByPrimary, calls: { a: 7, b: 0 } });
     });
   },
 };
@@ -95,39 +95,39 @@ const refusesPrefill = {
   },
 };
 
-/** The caller began the answer itself, and the backup cannot go on from there. */
-export const prefill: Drill = {
+/** The caller started the answer itself, and the backup cannot continue it. */
+export const prefill: FailoverDrill = {
   name: '14 a fallback refuses prefill',
   scenes: {
-    ...wholes(3),
+    ...nonStreamingLayouts(3),
     'messages stream': layout('messages', true, 3),
     'nobody left': layout('messages', false, 2),
     'in mid-stream, messages': layout('messages', true, 2),
     'in mid-stream, chat': layout('chat', true, 2),
   },
   run: async (context) => {
-    await context.inScenes(ordinary, beginAnswer);
-    await context.inScenes(/^nobody/, beginAnswer);
-    await context.inScenes(/^in mid/, async (scene, sheet) => {
+    await context.inScenes(ordinary, playPrefill);
+    await context.inScenes(/^nobody/, playPrefill);
+    await context.inScenes(/^in mid/, async (scene, report) => {
       await scene.fault('a', { kind: 'cut', after: eventsBeforeText(scene) + 40 });
       await scene.fault('b', refusesPrefill);
-      await expectOnce(sheet, '', scene, {
+      await expectOnce(report, '', scene, {
         ending: 'error',
         words: 40,
-        withinMs: SOON_MS,
+        withinMs: NO_WAIT_MS,
         calls: { a: 1, b: [0, 1] },
       });
     });
   },
 };
 
-/** Only the backup refuses the request: another lane is asked, and if none is left, it is not the caller's fault. */
-const beginAnswer: Play = async (scene, sheet) => {
+/** Only the backup rejects the request: another lane is tried; if none is left, the caller is not blamed. */
+const playPrefill: PlayScene = async (scene, report) => {
   await scene.fault('a', { kind: 'status', status: 503 });
   await scene.fault('b', refusesPrefill);
-  const isServed = scene.places.length === 3;
+  const isServed = scene.supplierIds.length === 3;
   const expectation = isServed
     ? ({ ending: 'whole', by: 'c', failover: true, calls: { a: 1, b: 1, c: 1 } } as const)
     : ({ ending: 'refused', status: [502, 503], calls: { a: 1, b: 1 } } as const);
-  await expectOnce(sheet, '', scene, { ...expectation, withinMs: SOON_MS }, { prefill: 'The answer is' });
+  await expectOnce(report, '', scene, { ...expectation, withinMs: NO_WAIT_MS }, { prefill: 'The answer is' });
 };

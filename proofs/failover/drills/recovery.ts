@@ -1,30 +1,30 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Answer } from '../caller';
-import { layout, type Place } from '../catalogue';
-import type { Drill, Play } from '../drill';
-import { seenText, wordsIn } from '../expectation';
-import { type Scene, WORDS } from '../scene';
+import type { ObservedResponse } from '../caller';
+import { layout, type SupplierId } from '../catalogue';
+import type { FailoverDrill, PlayScene } from '../drill';
+import { observedText, wordsIn } from '../expectation';
+import { type Scene, ANSWER_WORDS } from '../scene';
 
-const CALLERS = 10;
+const CALLER_COUNT = 10;
 const PAUSE_MS = 100;
 const BACK_WITHIN_MS = 30_000;
-const PROBE_EVERY_MS = 5_000;
-const LAST_LANE_EVERY_MS = 1_000;
-/** Timers and clocks of two processes are not exact. */
+const PROBE_INTERVAL_MS = 5_000;
+const LAST_LANE_INTERVAL_MS = 1_000;
+/** Timers and clocks of two processes differ slightly. */
 const TOLERANCE_MS = 100;
-/** A probe waits this long for its answer, so that others come by meanwhile. */
-const ILL_ANSWER_MS = 300;
-/** Until then a lane that went down has been given up. */
-const GIVEN_UP_MS = 1_500;
+/** Delay of a probe's response, so that other requests arrive meanwhile. */
+const PROBE_RESPONSE_MS = 300;
+/** Time until the circuit breaker of a failed lane is open. */
+const OPENED_WITHIN_MS = 1_500;
 
-interface Served {
-  readonly answer: Answer;
+interface RecoveryResponse {
+  readonly answer: ObservedResponse;
   readonly atMs: number;
   readonly inSession: boolean;
 }
 
-/** Ten callers ask again and again, half of them in a session each, through an outage and after it. */
-export const recovery: Drill = {
+/** Ten callers send requests continuously during and after an outage, half of them in a session each. */
+export const recovery: FailoverDrill = {
   name: '15 primary down, then healthy',
   scenes: { 'with a backup': layout('chat', false, 2), 'the only lane': layout('chat', false, 1) },
   run: async (context) => {
@@ -35,93 +35,95 @@ export const recovery: Drill = {
   },
 };
 
-const recoverBesideBackup: Play = async (scene, sheet) => {
+const recoverBesideBackup: PlayScene = async (scene, report) => {
   const outage = await endure(scene, scene.limits.downMs);
-  const { served, wellAt } = outage;
-  const wrong = served.filter(({ answer }) => !isWhole(answer));
-  const example = wrong[0] === undefined ? '' : `, others ${seenText(scene, wrong[0].answer)}`;
-  sheet.add(
+  const { served, upAt: wellAt } = outage;
+  const failures = served.filter(({ answer }) => !isWhole(answer));
+  const example = failures[0] === undefined ? '' : `, others ${observedText(scene, failures[0].answer)}`;
+  report.add(
     `down for ${scene.limits.downMs / 1_000} s`,
     'every request served whole',
-    `${served.length - wrong.length} of ${served.length}${example}`,
-    wrong.length === 0,
+    `${served.length - failures.length} of ${served.length}${example}`,
+    failures.length === 0,
   );
   const { probes, gap } = await probesIn(scene, outage);
-  sheet.add(
+  report.add(
     'probes while it was down',
     '≤ 1 in 5 s, and some',
     `${probes}${probes > 1 ? `, ${gap} ms apart or more` : ''}`,
-    probes >= 1 && gap >= PROBE_EVERY_MS - TOLERANCE_MS,
+    probes >= 1 && gap >= PROBE_INTERVAL_MS - TOLERANCE_MS,
   );
   for (const inSession of [false, true]) {
-    const back = backAt(scene, served, 'a', wellAt, inSession) - wellAt;
-    sheet.add(
+    const recoveredAt = firstServedAt(scene, served, 'a', wellAt, inSession) - wellAt;
+    report.add(
       inSession ? 'sessions are back' : 'back on the primary',
       `≤ ${BACK_WITHIN_MS / 1_000} s`,
-      `${(back / 1_000).toFixed(1)} s`,
-      back <= BACK_WITHIN_MS,
+      `${(recoveredAt / 1_000).toFixed(1)} s`,
+      recoveredAt <= BACK_WITHIN_MS,
     );
   }
 };
 
-/** Without another lane, a lane is never given up: it is tried once a second, and found well as soon. */
-const recoverAlone: Play = async (scene, sheet) => {
+/** The circuit breaker of a sole lane never blocks it: the lane is tried once per second and recovers as quickly. */
+const recoverAlone: PlayScene = async (scene, report) => {
   const outage = await endure(scene, Math.min(scene.limits.downMs, 12_000));
-  const { served, downAt, wellAt } = outage;
+  const { served, downAt, upAt: wellAt } = outage;
   const { probes, gap } = await probesIn(scene, outage);
-  sheet.add(
+  report.add(
     'probes while it was down',
     '≤ 1 in 1 s, and never none',
     `${probes}, ${gap} ms apart or more`,
-    probes >= 5 && gap >= LAST_LANE_EVERY_MS - TOLERANCE_MS,
+    probes >= 5 && gap >= LAST_LANE_INTERVAL_MS - TOLERANCE_MS,
   );
-  const back = backAt(scene, served, 'a', wellAt, false) - wellAt;
-  sheet.add('served again', '≤ 2 s', `${(back / 1_000).toFixed(1)} s`, back <= 2_000);
-  const lost = served.filter(({ answer, atMs }) => atMs > downAt && atMs < wellAt && !isWhole(answer));
-  const unclean = lost.filter(
+  const recoveredAt = firstServedAt(scene, served, 'a', wellAt, false) - wellAt;
+  report.add('served again', '≤ 2 s', `${(recoveredAt / 1_000).toFixed(1)} s`, recoveredAt <= 2_000);
+  const failures = served.filter(({ answer, atMs }) => atMs > downAt && atMs < wellAt && !isWhole(answer));
+  const unexpectedFailures = failures.filter(
     ({ answer }) => answer.status !== 503 || !(Number(answer.headers['retry-after']) >= 1),
   );
   const example =
-    unclean[0] === undefined ? '' : `, ${unclean.length} not so: ${seenText(scene, unclean[0].answer)}`;
-  sheet.add(
+    unexpectedFailures[0] === undefined
+      ? ''
+      : `, ${unexpectedFailures.length} not so: ${observedText(scene, unexpectedFailures[0].answer)}`;
+  report.add(
     'refusals meanwhile',
     '503 with Retry-After',
-    `${lost.length} refusals${example}`,
-    lost.length > 0 && unclean.length === 0,
+    `${failures.length} refusals${example}`,
+    failures.length > 0 && unexpectedFailures.length === 0,
   );
 };
 
-interface Outage {
-  readonly served: readonly Served[];
+interface RecoveryOutage {
+  readonly served: readonly RecoveryResponse[];
   readonly downAt: number;
-  readonly wellAt: number;
+  readonly upAt: number;
 }
 
-async function endure(scene: Scene, downMs: number): Promise<Outage> {
-  const served: Served[] = [];
-  const stop = askRepeatedly(scene, served);
+async function endure(scene: Scene, downMs: number): Promise<RecoveryOutage> {
+  const served: RecoveryResponse[] = [];
+  const stop = sendRepeatedly(scene, served);
   await delay(1_000);
-  const lifts = [await scene.fault('a', { kind: 'delay', ms: ILL_ANSWER_MS })];
-  lifts.push(await scene.fault('a', { kind: 'status', status: 503 }));
+  const faultRemovers = [await scene.fault('a', { kind: 'delay', ms: PROBE_RESPONSE_MS })];
+  faultRemovers.push(await scene.fault('a', { kind: 'status', status: 503 }));
   const downAt = Date.now();
   await delay(downMs);
-  for (const lift of lifts.reverse()) await lift();
-  const wellAt = Date.now();
+  for (const removeFault of faultRemovers.reverse()) await removeFault();
+  const upAt = Date.now();
   const isBack = (): boolean =>
-    [true, false].every((inSession) => Number.isFinite(backAt(scene, served, 'a', wellAt, inSession)));
-  while (!isBack() && Date.now() - wellAt < BACK_WITHIN_MS) await delay(PAUSE_MS);
+    [true, false].every((inSession) => Number.isFinite(firstServedAt(scene, served, 'a', upAt, inSession)));
+  while (!isBack() && Date.now() - upAt < BACK_WITHIN_MS) await delay(PAUSE_MS);
   await stop();
-  return { served, downAt, wellAt };
+  return { served, downAt, upAt };
 }
 
-function askRepeatedly(scene: Scene, served: Served[]): () => Promise<void> {
+function sendRepeatedly(scene: Scene, served: RecoveryResponse[]): () => Promise<void> {
   let isOver = false;
-  const callers = Array.from({ length: CALLERS }, async (_, index) => {
+  const callers = Array.from({ length: CALLER_COUNT }, async (_, index) => {
     const inSession = index % 2 === 1;
-    await delay((index * PAUSE_MS) / CALLERS);
+    await delay((index * PAUSE_MS) / CALLER_COUNT);
     while (!isOver) {
       const atMs = Date.now();
-      const answer = await scene.ask(inSession ? { session: `session-${index}` } : {});
+      const answer = await scene.send(inSession ? { session: `session-${index}` } : {});
       served.push({ answer, atMs, inSession });
       await delay(PAUSE_MS);
     }
@@ -132,26 +134,33 @@ function askRepeatedly(scene: Scene, served: Served[]): () => Promise<void> {
   };
 }
 
-const isWhole = ({ ending, text }: Answer): boolean => ending === 'whole' && wordsIn(text) === WORDS;
+const isWhole = ({ ending, text }: ObservedResponse): boolean =>
+  ending === 'whole' && wordsIn(text) === ANSWER_WORDS;
 
-/** This lane answered the first request that was made after the instant. */
-const backAt = (
+/** Time of the first request after the instant that this lane served. */
+const firstServedAt = (
   scene: Scene,
-  served: readonly Served[],
-  place: Place,
+  served: readonly RecoveryResponse[],
+  supplierId: SupplierId,
   since: number,
   inSession: boolean,
 ): number =>
   served.find(
-    ({ answer, atMs, inSession: own }) =>
-      atMs >= since && own === inSession && isWhole(answer) && scene.placeOf(answer) === place,
+    ({ answer, atMs, inSession: isInSession }) =>
+      atMs >= since &&
+      isInSession === inSession &&
+      isWhole(answer) &&
+      scene.supplierOf(answer) === supplierId,
   )?.atMs ?? Infinity;
 
-/** The lane was tried so often once it had been given up, with this shortest time between two tries. */
-async function probesIn(scene: Scene, { downAt, wellAt }: Outage): Promise<{ probes: number; gap: number }> {
+/** Returns the number of probes after the circuit breaker opened, and the shortest interval between two of them. */
+async function probesIn(
+  scene: Scene,
+  { downAt, upAt: wellAt }: RecoveryOutage,
+): Promise<{ probes: number; gap: number }> {
   const times = (await scene.calls('a'))
     .map(({ atMs }) => atMs)
-    .filter((atMs) => atMs >= downAt + GIVEN_UP_MS && atMs < wellAt);
+    .filter((atMs) => atMs >= downAt + OPENED_WITHIN_MS && atMs < wellAt);
   const gaps = times.slice(1).map((atMs, index) => atMs - times[index]!);
   return { probes: times.length, gap: Math.min(...gaps) };
 }

@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { everyWay, layout, mixed, streams } from '../catalogue';
-import type { Drill, Play } from '../drill';
-import { expectOnce, seenText, SLACK_MS, wordsIn } from '../expectation';
-import { WORDS } from '../scene';
+import { allLayouts, layout, mixed, streamingLayouts } from '../catalogue';
+import type { FailoverDrill, PlayScene } from '../drill';
+import { expectOnce, observedText, SLACK_MS, wordsIn } from '../expectation';
+import { ANSWER_WORDS } from '../scene';
 
 const ordinary = /^(chat|messages|responses)/;
-const CROWD = 20;
+const CONCURRENT_CALLERS = 20;
 
-export const noAnswer: Drill = {
+export const noAnswer: FailoverDrill = {
   name: '6 no answer at all',
   scenes: {
-    ...everyWay(2),
+    ...allLayouts(2),
     'alone, stream': layout('chat', true, 1),
     'alone, whole': layout('messages', false, 1),
     'on all lanes, stream': layout('responses', true, 3),
@@ -21,20 +21,20 @@ export const noAnswer: Drill = {
     await Promise.all([
       context.inScenes(ordinary, failOver),
       context.inScenes(/^alone|^on all/, timeOut),
-      context.inScenes(/^twenty/, async (scene, sheet) => {
+      context.inScenes(/^twenty/, async (scene, report) => {
         await scene.fault('a', { kind: 'hang' });
-        await serveCrowd(scene, sheet);
+        await serveCrowd(scene, report);
       }),
     ]);
   },
 };
 
-/** Only a stream shows whether something is coming; a whole answer may take as long as its first byte may. */
-const failOver: Play = async (scene, sheet) => {
+/** Only a stream shows progress; a non-streaming response may take as long as its first byte. */
+const failOver: PlayScene = async (scene, report) => {
   const { firstTokenMs, firstByteMs } = scene.limits;
   const limit = scene.layout.stream ? firstTokenMs : firstByteMs;
   await scene.fault('a', { kind: 'hang' });
-  await expectOnce(sheet, '', scene, {
+  await expectOnce(report, '', scene, {
     ending: 'whole',
     by: 'b',
     failover: true,
@@ -45,28 +45,28 @@ const failOver: Play = async (scene, sheet) => {
   await delay(250);
   const [call] = await scene.calls('a');
   const closed = call?.closed ?? 'still open';
-  sheet.add('the silent call', 'closed by the gateway', closed, closed === 'client-closed');
+  report.add('the silent call', 'closed by the gateway', closed, closed === 'client-closed');
 };
 
-const timeOut: Play = async (scene, sheet) => {
+const timeOut: PlayScene = async (scene, report) => {
   const { firstTokenMs, firstByteMs } = scene.limits;
-  const lanes = scene.places.length;
+  const lanes = scene.supplierIds.length;
   await scene.faultEverywhere({ kind: 'hang' });
   const waiting = (lanes - 1) * (scene.layout.stream ? firstTokenMs : firstByteMs) + firstByteMs;
-  await expectOnce(sheet, '', scene, {
+  await expectOnce(report, '', scene, {
     ending: 'refused',
     status: [504],
     codes: ['upstream_timeout'],
     withinMs: waiting + lanes * SLACK_MS,
-    calls: Object.fromEntries(scene.places.map((place) => [place, [0, 1]] as const)),
+    calls: Object.fromEntries(scene.supplierIds.map((supplierId) => [supplierId, [0, 1]] as const)),
   });
 };
 
-/** The supplier sends its first event at once and then pauses for twice the longest wait. */
-export const lateFirstToken: Drill = {
+/** The supplier sends its first event immediately and then pauses for twice the first-token timeout. */
+export const lateFirstToken: FailoverDrill = {
   name: '7 first token after 20 s',
   scenes: {
-    ...streams(2),
+    ...streamingLayouts(2),
     'chat stream from messages lanes': mixed('chat', true, 'messages-style', 'messages-style'),
     'messages stream from chat lanes': mixed('messages', true, 'openai-style', 'openai-style'),
     'no other lane, waited for': layout('chat', true, 1),
@@ -77,9 +77,9 @@ export const lateFirstToken: Drill = {
     const { firstTokenMs } = context.testbed.limits;
     const late = { kind: 'slow-first-token', ms: 2 * firstTokenMs };
     await Promise.all([
-      context.inScenes(ordinary, async (scene, sheet) => {
+      context.inScenes(ordinary, async (scene, report) => {
         await scene.fault('a', late);
-        await expectOnce(sheet, '', scene, {
+        await expectOnce(report, '', scene, {
           ending: 'whole',
           by: 'b',
           failover: true,
@@ -88,65 +88,65 @@ export const lateFirstToken: Drill = {
           calls: { a: 1, b: 1 },
         });
       }),
-      context.inScenes(/waited for$/, async (scene, sheet) => {
+      context.inScenes(/waited for$/, async (scene, report) => {
         await scene.faultEverywhere(late);
-        // With no lane left, a late answer is better than none.
-        const last = scene.places.length - 1;
-        await expectOnce(sheet, '', scene, {
+        // With no other lane left, a late response is better than none.
+        const lastIndex = scene.supplierIds.length - 1;
+        await expectOnce(report, '', scene, {
           ending: 'whole',
-          by: scene.places[last]!,
-          withinMs: (last + 2) * firstTokenMs + SLACK_MS,
+          by: scene.supplierIds[lastIndex]!,
+          withinMs: (lastIndex + 2) * firstTokenMs + SLACK_MS,
         });
       }),
-      context.inScenes(/^twenty/, async (scene, sheet) => {
+      context.inScenes(/^twenty/, async (scene, report) => {
         await scene.fault('a', late);
-        await serveCrowd(scene, sheet);
+        await serveCrowd(scene, report);
       }),
     ]);
   },
 };
 
-/** However many it meets at the same moment, a healthy backup serves all of them. */
-const serveCrowd: Play = async (scene, sheet) => {
-  const answers = await Promise.all(Array.from({ length: CROWD }, () => scene.ask()));
-  const served = answers.filter(({ ending, text }) => ending === 'whole' && wordsIn(text) === WORDS);
-  const lost = answers.find((answer) => !served.includes(answer));
-  sheet.add(
+/** A healthy backup serves any number of concurrent callers. */
+const serveCrowd: PlayScene = async (scene, report) => {
+  const answers = await Promise.all(Array.from({ length: CONCURRENT_CALLERS }, () => scene.send()));
+  const served = answers.filter(({ ending, text }) => ending === 'whole' && wordsIn(text) === ANSWER_WORDS);
+  const failedAnswer = answers.find((answer) => !served.includes(answer));
+  report.add(
     '',
-    `all ${CROWD} whole`,
-    `${served.length} whole${lost === undefined ? '' : `, others ${seenText(scene, lost)}`}`,
-    served.length === CROWD,
+    `all ${CONCURRENT_CALLERS} whole`,
+    `${served.length} whole${failedAnswer === undefined ? '' : `, others ${observedText(scene, failedAnswer)}`}`,
+    served.length === CONCURRENT_CALLERS,
   );
 };
 
-/** Words have come, then nothing more for longer than the idle limit. */
-export const stall: Drill = {
+/** Words arrive, then nothing for longer than the idle timeout. */
+export const stall: FailoverDrill = {
   name: '9 stall in mid-stream',
   scenes: {
-    ...everyWay(2),
+    ...allLayouts(2),
     'no other lane': layout('messages', true, 1),
     'a short pause': layout('chat', true, 2),
   },
   run: async (context) => {
     const { idleMs } = context.testbed.limits;
-    const stalled = (scene: { readonly layout: { readonly stream: boolean } }, ms: number) => ({
+    const stallFault = (scene: { readonly layout: { readonly stream: boolean } }, ms: number) => ({
       kind: 'stall',
       ms,
       ...(scene.layout.stream ? { after: 30 } : {}),
     });
     const inTime = { withinMs: idleMs + SLACK_MS };
     await Promise.all([
-      context.inScenes(ordinary, async (scene, sheet) => {
-        await scene.fault('a', stalled(scene, idleMs * 1.5));
-        await expectOnce(sheet, '', scene, { ending: 'whole', ...inTime, calls: { a: 1, b: 1 } });
+      context.inScenes(ordinary, async (scene, report) => {
+        await scene.fault('a', stallFault(scene, idleMs * 1.5));
+        await expectOnce(report, '', scene, { ending: 'whole', ...inTime, calls: { a: 1, b: 1 } });
       }),
-      context.inScenes(/^no other/, async (scene, sheet) => {
-        await scene.fault('a', stalled(scene, idleMs * 1.5));
-        await expectOnce(sheet, '', scene, { ending: 'error', ...inTime, calls: { a: 1 } });
+      context.inScenes(/^no other/, async (scene, report) => {
+        await scene.fault('a', stallFault(scene, idleMs * 1.5));
+        await expectOnce(report, '', scene, { ending: 'error', ...inTime, calls: { a: 1 } });
       }),
-      context.inScenes(/^a short/, async (scene, sheet) => {
-        await scene.fault('a', stalled(scene, idleMs / 2));
-        await expectOnce(sheet, '', scene, {
+      context.inScenes(/^a short/, async (scene, report) => {
+        await scene.fault('a', stallFault(scene, idleMs / 2));
+        await expectOnce(report, '', scene, {
           ending: 'whole',
           by: 'a',
           failover: false,

@@ -2,40 +2,49 @@ import { catalogue, type ErrorCode } from '#product/kernel';
 import { steeringFields } from '#inside/routing/suppliers/kit/steering';
 import type { Findings } from '../../../test/system/findings';
 import { inParallel } from '../../../test/system/findings';
-import { gatewayFile, Testbed } from '../testbed';
-import { none } from '../none';
-import type { WayOut } from '../ways/way';
+import { gatewayFile, HostileTestbed } from '../testbed';
+import { expectNone } from '../offenders';
+import type { EgressTestRoute } from '../ways/egress-test-route';
 import { Canary } from './canary';
-import { proveMovedProvider } from './moved';
+import { proveMovedProvider } from './moved-provider';
 import { connectable, refusedTexts } from './payloads';
 import { proveRebinding } from './rebinding';
-import { stockModels } from './stock';
+import { stockModels } from './stocked-models';
 
 /** SSRF: every field that takes an address reaches the named supplier and nothing on the internal network. */
-export async function proveAddresses(findings: Findings, way: WayOut): Promise<void> {
+export async function proveAddresses(findings: Findings, egressRoute: EgressTestRoute): Promise<void> {
   const canary = await Canary.listen();
-  const moved = await Canary.listen();
-  const elsewhere = await way.to(moved.port, 'localhost');
-  const { host } = new URL(elsewhere);
-  const testbed = await Testbed.open({ allow: `${host}=127.0.0.0/8,${host}=::1`, way });
+  const movedCanary = await Canary.listen();
+  const movedOrigin = await egressRoute.to(movedCanary.port, 'localhost');
+  const { host } = new URL(movedOrigin);
+  const testbed = await HostileTestbed.open({ allow: `${host}=127.0.0.0/8,${host}=::1`, egressRoute });
   try {
     await fetch(`http://127.0.0.1:${canary.port}/here`);
     if (canary.connections !== 1) throw new Error('the canary does not count');
     canary.connections = 0;
     await proveRefusedTexts(findings, testbed, canary);
-    const applied = await testbed.apply(gatewayFile(testbed.supplierUrl, undefined, way));
+    const applied = await testbed.apply(gatewayFile(testbed.supplierUrl, undefined, egressRoute));
     if (applied.code !== 0) throw new Error(`gateway.yaml was not applied: ${applied.text}`);
     await testbed.waitForModel('guard');
-    await proveRefusedConnections(findings, testbed, canary, way);
+    await proveRefusedConnections(findings, testbed, canary, egressRoute);
     await proveContent(findings, testbed, canary);
     await proveSteering(findings, testbed, canary);
     await proveRedirects(findings, testbed, canary);
-    await proveRebinding(findings, canary, way);
-    await proveMovedProvider(findings, testbed, { canary: moved, origin: elsewhere, way });
-    // Some texts of the list mean this public name; where nobody here knows it, it is the proxy's to judge.
-    way.known('http://api.example.com:443');
-    if (way.means.proxy !== 'none')
-      none(findings, 'requests to the proxy that are for anything else', way.strays, way.used);
+    await proveRebinding(findings, canary, egressRoute);
+    await proveMovedProvider(findings, testbed, {
+      canary: movedCanary,
+      origin: movedOrigin,
+      way: egressRoute,
+    });
+    // Some spellings resolve to this public name; if it does not resolve here, the proxy decides.
+    egressRoute.allowTarget('http://api.example.com:443');
+    if (egressRoute.means.proxy !== 'none')
+      expectNone(
+        findings,
+        'requests to the proxy that are for anything else',
+        egressRoute.unexpectedRequests,
+        egressRoute.useCount,
+      );
     findings.add(
       'connections to the canary, over all of that',
       canary.connections === 0,
@@ -44,12 +53,12 @@ export async function proveAddresses(findings: Findings, way: WayOut): Promise<v
   } finally {
     await testbed.close();
     await canary.stop();
-    await moved.stop();
+    await movedCanary.stop();
   }
 }
 
-/** In a file, as the address of a provider and as the one where its tokens are renewed. */
-async function proveRefusedTexts(findings: Findings, testbed: Testbed, canary: Canary): Promise<void> {
+/** In a file, as the base URL of a provider and as its token URL. */
+async function proveRefusedTexts(findings: Findings, testbed: HostileTestbed, canary: Canary): Promise<void> {
   const texts = refusedTexts(canary.port);
   for (const command of ['plan', 'apply'] as const) {
     for (const [place, entry] of [
@@ -63,15 +72,17 @@ async function proveRefusedTexts(findings: Findings, testbed: Testbed, canary: C
           `{ style: native-oauth, base_url: "https://api.example.com", settings: { oauth: { token_url: ${text} } } }`,
       ],
     ] as const) {
-      const providers = texts.map((text, at) => `  p${at}: ${entry(JSON.stringify(text))}`);
-      const file = testbed.file(`version: 1\nproviders:\n${providers.join('\n')}\n`);
+      const providerEntries = texts.map((text, at) => `  p${at}: ${entry(JSON.stringify(text))}`);
+      const file = testbed.file(`version: 1\nproviders:\n${providerEntries.join('\n')}\n`);
       const { code, text } = await testbed.command([
         command,
         file,
         ...(command === 'apply' ? ['--yes'] : []),
       ]);
-      const missed = texts.filter((_text, at) => !new RegExp(`providers\\.p${at}\\..*${place}`).test(text));
-      none(findings, `addresses that ${command} lets through as ${place}`, missed, texts.length);
+      const acceptedTexts = texts.filter(
+        (_text, at) => !new RegExp(`providers\\.p${at}\\..*${place}`).test(text),
+      );
+      expectNone(findings, `addresses that ${command} lets through as ${place}`, acceptedTexts, texts.length);
       findings.add(`${command} with such a ${place} ends with 1`, code === 1, String(code));
     }
   }
@@ -79,26 +90,31 @@ async function proveRefusedTexts(findings: Findings, testbed: Testbed, canary: C
   findings.add('and nothing of it is stored', rows.length === 0, `${rows.length} providers`);
 }
 
-/** The gateway checks an address again before it connects, even when the catalogue holds it. */
+/** The gateway checks an address again before it connects, even if the catalogue already contains it. */
 async function proveRefusedConnections(
   findings: Findings,
-  testbed: Testbed,
+  testbed: HostileTestbed,
   canary: Canary,
-  way: WayOut,
+  egressRoute: EgressTestRoute,
 ): Promise<void> {
   const addresses = connectable(canary.port);
-  const models = await stockModels(await testbed.database(), addresses, way);
+  const models = await stockModels(await testbed.database(), addresses, egressRoute);
   await testbed.waitForModel(models.at(-1)?.name ?? '');
-  const odd: string[] = [];
+  const unexpected: string[] = [];
   await inParallel(8, models, async ({ name, address }) => {
-    const { status, code } = await ask(testbed, '/v1/chat/completions', {
+    const { status, code } = await sendChat(testbed, '/v1/chat/completions', {
       model: name,
       messages: [{ role: 'user', content: 'Hello' }],
     });
     if (status < 500 || !catalogue.has(code as ErrorCode) || code === 'internal_error')
-      odd.push(`${address}: ${status} ${code}`);
+      unexpected.push(`${address}: ${status} ${code}`);
   });
-  none(findings, 'stored addresses that are not refused when a request goes there', odd, addresses.length);
+  expectNone(
+    findings,
+    'stored addresses that are not refused when a request goes there',
+    unexpected,
+    addresses.length,
+  );
   const { text } = await testbed.command(['doctor']);
   findings.add(
     'doctor looked at them as well',
@@ -108,43 +124,52 @@ async function proveRefusedConnections(
   findings.add('connections to the canary', canary.connections === 0, String(canary.connections));
 }
 
-async function proveRedirects(findings: Findings, testbed: Testbed, canary: Canary): Promise<void> {
+async function proveRedirects(findings: Findings, testbed: HostileTestbed, canary: Canary): Promise<void> {
   await testbed.control('DELETE', '/requests');
-  const odd: string[] = [];
+  const unexpected: string[] = [];
   for (const status of [301, 302, 303, 307, 308]) {
     for (const stream of [false, true]) {
       const location = `http://127.0.0.1:${canary.port}/redirected`;
       await testbed.control('POST', '/faults', { fault: { kind: 'redirect', status, location } });
-      const answer = await ask(testbed, '/v1/chat/completions', {
-        // Few enough of each that none is given up on.
+      const answer = await sendChat(testbed, '/v1/chat/completions', {
+        // Few enough per lane that no circuit breaker opens.
         model: stream ? 'small' : 'large',
         stream,
         messages: [{ role: 'user', content: 'Hello' }],
       });
       await testbed.control('DELETE', '/faults');
-      if (answer.status < 500 || answer.text.includes('/redirected')) odd.push(`${status}: ${answer.text}`);
+      if (answer.status < 500 || answer.text.includes('/redirected'))
+        unexpected.push(`${status}: ${answer.text}`);
     }
   }
   const { requests } = (await testbed.control('GET', '/requests')) as { requests: object[] };
-  none(findings, 'redirects of a supplier that were followed or passed on', odd, requests.length);
+  expectNone(
+    findings,
+    'redirects of a supplier that were followed or passed on',
+    unexpected,
+    requests.length,
+  );
 }
 
-/** Addresses in prompts are for the supplier to open, and never for the gateway. */
-async function proveContent(findings: Findings, testbed: Testbed, canary: Canary): Promise<void> {
+/** Addresses in prompts are for the supplier to fetch, never for the gateway. */
+async function proveContent(findings: Findings, testbed: HostileTestbed, canary: Canary): Promise<void> {
   const url = `http://127.0.0.1:${canary.port}/picture.png`;
-  const words = { type: 'text', text: 'See' };
-  const odd: string[] = [];
+  const textPart = { type: 'text', text: 'See' };
+  const unexpected: string[] = [];
   for (const model of ['small', 'large']) {
     for (const [path, body] of [
       [
         '/v1/chat/completions',
-        { messages: [{ role: 'user', content: [words, { type: 'image_url', image_url: { url } }] }] },
+        { messages: [{ role: 'user', content: [textPart, { type: 'image_url', image_url: { url } }] }] },
       ],
       [
         '/v1/chat/completions',
         {
           messages: [
-            { role: 'user', content: [words, { type: 'file', file: { file_data: url, filename: 'x.pdf' } }] },
+            {
+              role: 'user',
+              content: [textPart, { type: 'file', file: { file_data: url, filename: 'x.pdf' } }],
+            },
           ],
         },
       ],
@@ -152,29 +177,31 @@ async function proveContent(findings: Findings, testbed: Testbed, canary: Canary
         '/v1/messages',
         {
           max_tokens: 9,
-          messages: [{ role: 'user', content: [words, { type: 'image', source: { type: 'url', url } }] }],
+          messages: [{ role: 'user', content: [textPart, { type: 'image', source: { type: 'url', url } }] }],
         },
       ],
       [
         '/v1/messages',
         {
           max_tokens: 9,
-          messages: [{ role: 'user', content: [words, { type: 'document', source: { type: 'url', url } }] }],
+          messages: [
+            { role: 'user', content: [textPart, { type: 'document', source: { type: 'url', url } }] },
+          ],
         },
       ],
       ['/v1/responses', { input: [{ role: 'user', content: [{ type: 'input_image', image_url: url }] }] }],
       ['/v1/responses', { input: [{ role: 'user', content: [{ type: 'input_file', file_url: url }] }] }],
     ] as const) {
-      const { status, text } = await ask(testbed, path, { model, ...body });
-      if (status >= 500) odd.push(`${path} ${model}: ${status} ${text}`);
+      const { status, text } = await sendChat(testbed, path, { model, ...body });
+      if (status >= 500) unexpected.push(`${path} ${model}: ${status} ${text}`);
     }
   }
-  none(findings, 'failures over addresses in messages', odd, 12);
+  expectNone(findings, 'failures over addresses in messages', unexpected, 12);
   findings.add('connections to the canary', canary.connections === 0, String(canary.connections));
 }
 
-/** Fields and headers that lead other gateways astray. */
-async function proveSteering(findings: Findings, testbed: Testbed, canary: Canary): Promise<void> {
+/** Fields and headers known to redirect other gateways. */
+async function proveSteering(findings: Findings, testbed: HostileTestbed, canary: Canary): Promise<void> {
   const url = `http://127.0.0.1:${canary.port}/steered`;
   await testbed.control('DELETE', '/requests');
   const leaks: string[] = [];
@@ -182,7 +209,7 @@ async function proveSteering(findings: Findings, testbed: Testbed, canary: Canar
     for (const field of [...steeringFields, 'x-svc-supplier', 'X-Svc-Cost-Usd'].filter(
       (name) => name !== 'region',
     )) {
-      await ask(
+      await sendChat(
         testbed,
         '/v1/chat/completions',
         { model, messages: [{ role: 'user', content: 'Hello' }], [field]: url },
@@ -203,7 +230,12 @@ async function proveSteering(findings: Findings, testbed: Testbed, canary: Canar
     const seen = JSON.stringify(headers) + rawBody;
     if (seen.includes('steered')) leaks.push(seen);
   }
-  none(findings, 'requests with steering fields or headers in them at the supplier', leaks, requests.length);
+  expectNone(
+    findings,
+    'requests with steering fields or headers in them at the supplier',
+    leaks,
+    requests.length,
+  );
   findings.add(
     'and the supplier did get them',
     requests.length > steeringFields.size,
@@ -211,18 +243,18 @@ async function proveSteering(findings: Findings, testbed: Testbed, canary: Canar
   );
 }
 
-interface Asked {
+interface AddressResponse {
   readonly status: number;
   readonly code: string;
   readonly text: string;
 }
 
-async function ask(
-  testbed: Testbed,
+async function sendChat(
+  testbed: HostileTestbed,
   path: string,
   body: object,
   headers: Record<string, string> = {},
-): Promise<Asked> {
+): Promise<AddressResponse> {
   const answer = await fetch(testbed.url + path, {
     method: 'POST',
     headers: { authorization: `Bearer ${testbed.keys.demo}`, 'content-type': 'application/json', ...headers },

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Listens at a forbidden address, and counts connections. */
+/** Listens on a forbidden address and counts connections. */
 export class Canary {
   connections = 0;
   readonly requests: { readonly url: string; readonly headers: IncomingMessage['headers'] }[] = [];
@@ -18,7 +18,7 @@ export class Canary {
     });
   }
 
-  /** On every address of the machine, of both families. */
+  /** Listens on every address of the machine, IPv4 and IPv6. */
   static async listen(): Promise<Canary> {
     const server = createServer().listen(0, '::');
     await once(server, 'listening');

@@ -1,6 +1,6 @@
 import { hostname, networkInterfaces } from 'node:os';
 
-/** One address in every spelling that some parser takes for it. */
+/** Spellings of one address that at least one parser accepts. */
 const loopback = [
   '127.0.0.1',
   '127.1',
@@ -37,7 +37,7 @@ const loopback = [
   '[::ffff:0:127.0.0.1]',
 ];
 
-const inside = [
+const internalHosts = [
   '10.0.0.1',
   '10.255.255.255',
   '167772161',
@@ -68,35 +68,35 @@ const inside = [
   '[2001:db8::1]',
 ];
 
-/** Names that the machine itself knows: only looking them up tells what they are. */
+/** Host names that the machine itself knows; only a lookup reveals their address. */
 const names = ['localhost', 'LOCALHOST', 'ip6-localhost', 'localhost.localdomain', hostname()];
 
-/** These are refused for their text alone, by everything that takes an address. */
+/** Texts that every field for addresses rejects without a lookup. */
 export function refusedTexts(port: number): string[] {
-  const own = Object.values(networkInterfaces()).flatMap((list) =>
+  const ownAddresses = Object.values(networkInterfaces()).flatMap((list) =>
     (list ?? []).map(({ address }) => address),
   );
   const hosts = [
     ...loopback,
-    ...inside,
-    ...own.map((address) => (address.includes(':') ? `[${address}]` : address)),
+    ...internalHosts,
+    ...ownAddresses.map((address) => (address.includes(':') ? `[${address}]` : address)),
   ];
-  const somewhere = 'api.example.com';
+  const publicHost = 'api.example.com';
   return [
     ...new Set([
       ...hosts.flatMap((host) => [`http://${host}:${port}/v1`, `https://${host}:${port}`, `https://${host}`]),
       ...names.flatMap((name) => [`http://${name}:${port}/v1`, `https://${name}:${port}/v1`]),
       `https://user:word@127.0.0.1:${port}`,
-      `https://${somewhere}@127.0.0.1:${port}`,
-      `https://${somewhere}:443@127.0.0.1:${port}/`,
-      `https://127.0.0.1:${port}@${somewhere}`,
-      `https://${somewhere}%40127.0.0.1:${port}`,
-      `https://${somewhere}#@127.0.0.1:${port}`,
-      `https://${somewhere}?@127.0.0.1:${port}`,
-      `https://${somewhere}\\@127.0.0.1:${port}`,
+      `https://${publicHost}@127.0.0.1:${port}`,
+      `https://${publicHost}:443@127.0.0.1:${port}/`,
+      `https://127.0.0.1:${port}@${publicHost}`,
+      `https://${publicHost}%40127.0.0.1:${port}`,
+      `https://${publicHost}#@127.0.0.1:${port}`,
+      `https://${publicHost}?@127.0.0.1:${port}`,
+      `https://${publicHost}\\@127.0.0.1:${port}`,
       `https://127.0.0.1:${port}\\.example.com`,
       `https://127.0.0.1:${port}#.example.com`,
-      `https://${somewhere}/v1?x=http://127.0.0.1:${port}`,
+      `https://${publicHost}/v1?x=http://127.0.0.1:${port}`,
       `https:127.0.0.1:${port}`,
       `https:/127.0.0.1:${port}`,
       `https:\\\\127.0.0.1:${port}`,
@@ -122,7 +122,7 @@ export function refusedTexts(port: number): string[] {
   ];
 }
 
-/** Addresses that could be connected to if they had got into the catalogue past every check. */
+/** Addresses that would be connectable if they got into the catalogue past every check. */
 export const connectable = (port: number): string[] =>
   [...refusedTexts(port), ...names.map((name) => `https://${name}`)].filter(
     (text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && text === text.trim(),

@@ -1,36 +1,40 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { AddressGuard, loadSettings } from '#product/platform';
-import { Chance } from '../../../test/system/chance';
+import { SeededRandom } from '../../../test/system/seeded-random';
 import { type Findings, inParallel } from '../../../test/system/findings';
-import type { WayOut } from '../ways/way';
-import { askFor } from './told';
+import type { EgressTestRoute } from '../ways/egress-test-route';
+import { requestText } from './call-outcome';
 
 const CALLS = 20_000;
-/** Each of them needs a connection of its own there. */
-const CALLS_BY_OTHERS = 2_000;
-const AT_ONCE = 40;
-/** The supplier sends one of `every` answers twice, at most `latestMs` after the first time. */
-const turns = [
+/** Each call needs its own connection there. */
+const CALLS_PER_CONNECTION = 2_000;
+const CONCURRENCY = 40;
+/** The supplier repeats one in `every` responses, at most `latestMs` after the first one. */
+const variants = [
   { every: 1, latestMs: 4 },
   { every: 1, latestMs: 40 },
   { every: 50, latestMs: 4 },
 ] as const;
 
-/** Answers with the path that was asked, and again a moment later: the second answer is nobody's. */
-async function startDoubling(every: number, latestMs: number, chance: Chance): Promise<Server> {
+/** Echoes the requested path, sometimes twice: the second response belongs to no request. */
+async function startRepeatingSupplier(
+  every: number,
+  latestMs: number,
+  chance: SeededRandom,
+): Promise<Server> {
   const server = createServer({ noDelay: true }, (socket) => {
-    let come = '';
+    let pending = '';
     socket.on('error', () => undefined);
     socket.on('data', (bytes) => {
-      come += bytes.toString('latin1');
-      for (let end = come.indexOf('\r\n\r\n'); end !== -1; end = come.indexOf('\r\n\r\n')) {
-        const [, path = ''] = come.split(' ', 2);
-        come = come.slice(end + 4);
+      pending += bytes.toString('latin1');
+      for (let end = pending.indexOf('\r\n\r\n'); end !== -1; end = pending.indexOf('\r\n\r\n')) {
+        const [, path = ''] = pending.split(' ', 2);
+        pending = pending.slice(end + 4);
         const answer = `HTTP/1.1 200 OK\r\ncontent-length: ${path.length}\r\n\r\n${path}`;
         socket.write(answer);
-        const again = (): void => void (socket.writable && socket.write(answer));
-        if (chance.whole(1, every) === 1) setTimeout(again, chance.next() * latestMs);
+        const repeat = (): void => void (socket.writable && socket.write(answer));
+        if (chance.integer(1, every) === 1) setTimeout(repeat, chance.next() * latestMs);
       }
     });
   });
@@ -38,25 +42,25 @@ async function startDoubling(every: number, latestMs: number, chance: Chance): P
   return server;
 }
 
-/** A supplier that sends answers twice: none of them reaches another call. */
+/** No repeated response of a supplier reaches another call. */
 export async function proveSecondAnswers(
   findings: Findings,
-  way: WayOut,
+  egressRoute: EgressTestRoute,
   { seed }: { seed: number },
 ): Promise<void> {
-  const { supplier, proxy } = way.means;
-  const calls = supplier === 'plain' && proxy === 'none' ? CALLS : CALLS_BY_OTHERS;
-  for (const { every, latestMs } of turns) {
-    const server = await startDoubling(every, latestMs, new Chance(seed));
-    const origin = await way.to((server.address() as AddressInfo).port);
+  const { supplier, proxy } = egressRoute.means;
+  const calls = supplier === 'plain' && proxy === 'none' ? CALLS : CALLS_PER_CONNECTION;
+  for (const { every, latestMs } of variants) {
+    const server = await startRepeatingSupplier(every, latestMs, new SeededRandom(seed));
+    const origin = await egressRoute.to((server.address() as AddressInfo).port);
     const guard = new AddressGuard([{ address: '127.0.0.0', prefix: 8, family: 'ipv4' }]);
-    const transport = way.transport(loadSettings({ NODE_ENV: 'test' }), guard);
+    const transport = egressRoute.transport(loadSettings({ NODE_ENV: 'test' }), guard);
     let [wrong, answered] = [0, 0];
     await inParallel(
-      AT_ONCE,
+      CONCURRENCY,
       Array.from({ length: calls }, (_, call) => `/call-${call}`),
       async (path) => {
-        const { error, text } = await askFor(transport, `${origin}${path}`);
+        const { error, text } = await requestText(transport, `${origin}${path}`);
         if (error === null && text === path) answered += 1;
         else if (error === null) wrong += 1;
       },

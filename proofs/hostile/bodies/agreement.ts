@@ -1,9 +1,9 @@
 import { steeringFields } from '#product/routing';
-import { entriesOf, type Reader, readers, type Tree, treeOf } from './readers';
+import { entriesOf, type FieldReader, readers, type JsonTree, parseTree } from './json-readers';
 
-/** The gateway understood this, by the names under which a supplier reads it. */
-export interface Understood {
-  /** Null where the supplier learns it from the address. */
+/** Fields as the gateway understood them, by the field names that a supplier reads. */
+export interface UnderstoodBody {
+  /** null if the supplier reads it from the path. */
   readonly model: string | null;
   readonly stream: boolean;
   readonly choices: number;
@@ -11,7 +11,7 @@ export interface Understood {
 }
 
 const limitNames = ['max_completion_tokens', 'max_tokens', 'max_output_tokens'];
-const inner: readonly (readonly [string, string])[] = [
+const nestedFields: readonly (readonly [string, string])[] = [
   ['stream_options', 'include_usage'],
   ['thinking', 'budget_tokens'],
   ['thinking', 'type'],
@@ -19,23 +19,23 @@ const inner: readonly (readonly [string, string])[] = [
   ['metadata', 'session_id'],
   ['generationConfig', 'maxOutputTokens'],
 ];
-const steering = [...steeringFields];
+const steeringNames = [...steeringFields];
 
-/** A body that goes to a supplier has this fault; null where all readers see what the gateway saw. */
-export function disagreement(
+/** Returns how a reader's view of the forwarded body differs from the gateway's; null if it does not. */
+export function findDisagreement(
   text: string,
-  understood: Understood,
+  understood: UnderstoodBody,
   hidesFromMetadata: boolean,
 ): string | null {
-  let tree: Tree;
+  let tree: JsonTree;
   try {
-    tree = treeOf(text);
+    tree = parseTree(text);
   } catch (error) {
     return `no JSON is sent: ${String(error)}`;
   }
-  const seen = readers.map((reader) => seenBy(reader, tree, hidesFromMetadata));
-  const [first] = seen;
-  for (const [at, each] of seen.entries())
+  const views = readers.map((reader) => viewOf(reader, tree, hidesFromMetadata));
+  const [first] = views;
+  for (const [at, each] of views.entries())
     if (each.all !== first?.all) return `${readers[at]!.name}: ${each.all}, not ${first?.all}`;
   const { model, stream, choices, limits, steered } = first!;
   if (steered.length > 0) return `steered by ${steered.join(', ')}`;
@@ -51,21 +51,21 @@ export function disagreement(
   return null;
 }
 
-function seenBy({ find }: Reader, tree: Tree, hidesFromMetadata: boolean) {
+function viewOf({ find }: FieldReader, tree: JsonTree, hidesFromMetadata: boolean) {
   const entries = entriesOf(tree);
-  const field = (name: string): Tree | undefined => find(entries, name);
+  const field = (name: string): JsonTree | undefined => find(entries, name);
   const limits = limitNames.map(field).filter((limit) => limit !== undefined && limit !== null);
   const metadata = entriesOf(field('metadata'));
-  const steered = steering.filter(
+  const steeringValues = steeringNames.filter(
     (name) => field(name) !== undefined || (hidesFromMetadata && find(metadata, name) !== undefined),
   );
-  const facts = {
+  const view = {
     model: field('model'),
     stream: field('stream') as boolean | null | undefined,
     choices: Math.max(...['n', 'best_of'].map((name) => Number(field(name) ?? 1))),
     limits,
-    steered,
+    steered: steeringValues,
   };
-  const rest = inner.map(([outer, name]) => find(entriesOf(field(outer)), name));
-  return { ...facts, all: JSON.stringify([facts, rest]) };
+  const nestedValues = nestedFields.map(([outer, name]) => find(entriesOf(field(outer)), name));
+  return { ...view, all: JSON.stringify([view, nestedValues]) };
 }

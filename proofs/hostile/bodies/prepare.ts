@@ -8,24 +8,24 @@ import { type ParsedJsonObject, readJsonObject } from '#product/kernel';
 import { SupplierStyles } from '#product/routing';
 import { profiles } from '#inside/routing/suppliers/openai-style/profiles';
 import { UNKNOWN_FACTS } from '#product/vendors';
-import type { Understood } from './agreement';
-import { type Route, routes } from './make-body';
+import type { UnderstoodBody } from './agreement';
+import { type ComparedRoute, routes } from './make-body';
 
 export const UPSTREAM = 'sim-upstream';
 const OUTPUT_BOUND = 4_096;
 
-/** One kind of supplier that serves a route. */
-export interface Way {
-  readonly route: Route;
+/** A kind of supplier that serves a route. */
+export interface SupplierRoute {
+  readonly route: ComparedRoute;
   readonly lane: LaneView;
-  /** It gets the body as it came, but for the edits. */
-  readonly passes: boolean;
+  /** The body is passed through except for the edits. */
+  readonly isPassedThrough: boolean;
   readonly validates: boolean;
 }
 
-export interface Prepared {
+export interface ForwardedBody {
   readonly text: string;
-  readonly understood: Understood;
+  readonly understood: UnderstoodBody;
 }
 
 const styles = new SupplierStyles();
@@ -50,7 +50,7 @@ const suppliers: readonly (readonly [style: string, settings: ProviderView['sett
   ['sandbox', {}],
 ];
 
-export const ways: readonly Way[] = suppliers.flatMap(([style, settings], id) => {
+export const supplierRoutes: readonly SupplierRoute[] = suppliers.flatMap(([style, settings], id) => {
   const provider: ProviderView = {
     id,
     name: `${style}-${id}`,
@@ -67,12 +67,18 @@ export const ways: readonly Way[] = suppliers.flatMap(([style, settings], id) =>
   const { validates } = styles.of(provider).fields(provider);
   return routes.flatMap((route) => {
     const wire = styles.dialectFor(provider, route);
-    return wire === undefined ? [] : [{ route, lane, validates, passes: isPassThrough(operations[route], wire) }];
+    return wire === undefined
+      ? []
+      : [{ route, lane, validates, isPassedThrough: isPassThrough(operations[route], wire) }];
   });
 });
 
-/** The way of a body through the stages that read and write it, up to the bytes for the supplier. Refusals are thrown. */
-export function prepareFor({ route, lane, passes }: Way, bytes: Buffer, isCapped: boolean): Prepared | null {
+/** Runs a body through all stages up to the bytes for the supplier. Throws refusals. */
+export function prepareFor(
+  { route, lane, isPassedThrough: passes }: SupplierRoute,
+  bytes: Buffer,
+  isCapped: boolean,
+): ForwardedBody | null {
   const operation = operations[route];
   const text = readJsonObject(bytes) as ParsedJsonObject;
   const inbound = { ...text, headers: {}, form: null } as unknown as Inbound;
@@ -80,13 +86,13 @@ export function prepareFor({ route, lane, passes }: Way, bytes: Buffer, isCapped
   const { provider } = lane;
   const style = styles.of(provider);
   const cap = isCapped && call.maxOutputTokens === null && route !== 'native' ? 77 : null;
-  const held = {
+  const heldTokens = {
     cappedOutput: cap,
     outputBound: call.maxOutputTokens ?? cap ?? OUTPUT_BOUND,
     forwardsUnknown: false,
   } as HeldCall;
-  const { body, wire } = createOutbound({ call, model, held }, lane, styles) as OutboundRequest;
-  const prepared = style.prepare({
+  const { body, wire } = createOutbound({ call, model, held: heldTokens }, lane, styles) as OutboundRequest;
+  const preparedRequest = style.prepare({
     operation: route,
     wire,
     lane,
@@ -100,7 +106,7 @@ export function prepareFor({ route, lane, passes }: Way, bytes: Buffer, isCapped
   });
   const isInPath = provider.style === 'gemini' || provider.style === 'bedrock';
   return {
-    text: prepared.body.toString(),
+    text: preparedRequest.body.toString(),
     understood: {
       model: isInPath ? null : UPSTREAM,
       stream: call.stream,

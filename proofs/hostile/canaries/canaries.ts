@@ -1,25 +1,25 @@
 import { join } from 'node:path';
 import { verifyMoney } from '#product/billing';
 import { type Findings, inParallel } from '../../../test/system/findings';
-import { type Extra, gatewayFile, Testbed } from '../testbed';
-import { none, tell } from '../none';
+import { type CatalogueExtra, gatewayFile, HostileTestbed } from '../testbed';
+import { expectNone, print } from '../offenders';
 import {
   faultyModels,
   exerciseAnswers,
   exerciseErrors,
   manageKeys,
   exerciseOddRequests,
-  sayPrompts,
+  sendPrompts,
 } from './features';
-import { Marks } from './marks';
-import { dump, filesBelow, type Piece, piecesBelow, valuesOf } from './places';
-import { Speaker } from './speaker';
+import { CanaryMarks } from './marks';
+import { dump, filesBelow, type StoredText, piecesBelow, valuesOf } from './stored-texts';
+import { MarkedSender } from './marked-sender';
 
-const LEAST_MARKS = 40;
+const MIN_MARKS = 40;
 
-/** Secrets and words through every feature: found again only where they belong. */
+/** Sends marked secrets and texts through every feature; they may only appear where they belong. */
 export async function proveCanaries(findings: Findings): Promise<void> {
-  const marks = new Marks();
+  const marks = new CanaryMarks();
   const environment = {
     SESSION_SECRET: marks.make('session secret'),
     KEY_PEPPER: marks.make('key pepper'),
@@ -33,8 +33,8 @@ export async function proveCanaries(findings: Findings): Promise<void> {
     POOL_CLIENT: marks.make('client secret'),
     POOL_ACCOUNT: marks.make('account of a token'),
   };
-  const testbed = await Testbed.open({ environment });
-  let closed = false;
+  const testbed = await HostileTestbed.open({ environment });
+  let isClosed = false;
   try {
     for (const key of Object.values(testbed.keys)) marks.add('a first key', key.slice(12));
     for (const { password } of testbed.databaseUrls)
@@ -44,42 +44,42 @@ export async function proveCanaries(findings: Findings): Promise<void> {
     );
     if (applied.code !== 0) throw new Error(`gateway.yaml was not applied: ${applied.text}`);
     await testbed.waitForModel(faultyModels.at(-1) ?? '');
-    const speaker = new Speaker(testbed, marks);
-    await sayPrompts(speaker, marks);
-    await exerciseOddRequests(speaker, marks);
-    await manageKeys(speaker, marks, testbed);
-    await exerciseAnswers(speaker, marks);
-    await exerciseErrors(speaker, marks);
-    const words = [{ role: 'user', content: marks.make('prompt to a signed supplier') }];
-    await speaker.say('signed', {
+    const sender = new MarkedSender(testbed, marks);
+    await sendPrompts(sender, marks);
+    await exerciseOddRequests(sender, marks);
+    await manageKeys(sender, marks, testbed);
+    await exerciseAnswers(sender, marks);
+    await exerciseErrors(sender, marks);
+    const messages = [{ role: 'user', content: marks.make('prompt to a signed supplier') }];
+    await sender.send('signed', {
       path: '/v1/messages',
-      body: { model: 'signed', max_tokens: 9, messages: words },
+      body: { model: 'signed', max_tokens: 9, messages: messages },
     });
-    const other = await Promise.all([
+    const otherResponses = await Promise.all([
       testbed.command(['doctor']),
       testbed.command(['key', 'list']),
       testbed.apply(gatewayFile(testbed.supplierUrl)),
     ]);
-    report(findings, speaker, marks);
-    look(
+    reportLeaks(findings, sender, marks);
+    checkForMarks(
       findings,
       marks,
       'what commands print',
-      other.map(({ text }, at) => ({ where: `command ${at}`, text: Buffer.from(text) })),
+      otherResponses.map(({ text }, at) => ({ location: `command ${at}`, text: Buffer.from(text) })),
       true,
     );
     const metrics = await (await fetch(testbed.metricsUrl)).text();
-    look(findings, marks, 'metrics', [{ where: 'metrics', text: Buffer.from(metrics) }]);
-    await tryEverything(findings, testbed);
-    closed = true;
+    checkForMarks(findings, marks, 'metrics', [{ location: 'metrics', text: Buffer.from(metrics) }]);
+    await tryStoredValues(findings, testbed);
+    isClosed = true;
     await testbed.close(() => searchLeftovers(findings, testbed, marks));
   } finally {
-    if (!closed) await testbed.close();
+    if (!isClosed) await testbed.close();
   }
 }
 
-/** Suppliers that are paid in other ways. */
-const otherSuppliers = (url: string): Extra => ({
+/** Suppliers with other kinds of credentials. */
+const otherSuppliers = (url: string): CatalogueExtra => ({
   providers: `  pool:
     style: native-oauth
     base_url: ${url}/v1
@@ -112,67 +112,77 @@ const otherSuppliers = (url: string): Extra => ({
   ],
 });
 
-function report(findings: Findings, { said }: Speaker, marks: Marks): void {
+function reportLeaks(findings: Findings, { sentRequests: said }: MarkedSender, marks: CanaryMarks): void {
   findings.add(
-    `at least ${LEAST_MARKS} secrets and texts went through`,
-    marks.all.length >= LEAST_MARKS,
+    `at least ${MIN_MARKS} secrets and texts went through`,
+    marks.all.length >= MIN_MARKS,
     `${marks.all.length}, in ${said.length} requests`,
   );
-  const served = said.filter(({ status }) => status < 300).length;
-  findings.add('and many requests were served', served > 30, `${served} served`);
-  const leaks = said.flatMap(({ what, answer, own }) =>
+  const servedCount = said.filter(({ status }) => status < 300).length;
+  findings.add('and many requests were served', servedCount > 30, `${servedCount} served`);
+  const leaks = said.flatMap(({ what, answer, ownMarks: own }) =>
     marks
-      .in(Buffer.from(answer))
-      .filter(({ text, stored }) => !own.has(text) && !stored)
+      .findIn(Buffer.from(answer))
+      .filter(({ text, isStored: stored }) => !own.has(text) && !stored)
       .map(({ name }) => `${what}: ${name}`),
   );
-  none(findings, 'answers that hold a text of somebody else', leaks, said.length);
+  expectNone(findings, 'answers that hold a text of somebody else', leaks, said.length);
 }
 
-/** `kept`: a mark that is stored by design may be there. */
-function look(findings: Findings, marks: Marks, what: string, pieces: readonly Piece[], kept = false): void {
-  const found = pieces.flatMap(({ where, text }) =>
+/** `allowsStored`: whether marks that are stored by design are allowed. */
+function checkForMarks(
+  findings: Findings,
+  marks: CanaryMarks,
+  what: string,
+  pieces: readonly StoredText[],
+  allowsStored = false,
+): void {
+  const leaks = pieces.flatMap(({ location: where, text }) =>
     marks
-      .in(text)
-      .filter(({ stored }) => !(kept && stored))
+      .findIn(text)
+      .filter(({ isStored: stored }) => !(allowsStored && stored))
       .map(({ name }) => `${where}: ${name}`),
   );
-  none(findings, `pieces with one of ${marks.all.length} marks in ${what}`, found, pieces.length);
+  expectNone(findings, `pieces with one of ${marks.all.length} marks in ${what}`, leaks, pieces.length);
 }
 
-async function tryEverything(findings: Findings, testbed: Testbed): Promise<void> {
+async function tryStoredValues(findings: Findings, testbed: HostileTestbed): Promise<void> {
   const values = [...(await valuesOf(await testbed.database()))];
-  const let_in: string[] = [];
+  const acceptedValues: string[] = [];
   await inParallel(8, values, async (value) => {
     for (const headers of [{ authorization: `Bearer ${value}` }, { 'x-api-key': value }]) {
       const { status } = await fetch(`${testbed.url}/v1/models`, { headers });
-      if (status !== 401) let_in.push(`${status} ${value}`);
+      if (status !== 401) acceptedValues.push(`${status} ${value}`);
     }
   });
-  none(findings, 'values of the database that open anything as a key', let_in, values.length);
+  expectNone(findings, 'values of the database that open anything as a key', acceptedValues, values.length);
 }
 
-async function searchLeftovers(findings: Findings, testbed: Testbed, marks: Marks): Promise<void> {
-  // The keys of the first start are shown on the terminal and nowhere else.
+async function searchLeftovers(
+  findings: Findings,
+  testbed: HostileTestbed,
+  marks: CanaryMarks,
+): Promise<void> {
+  // The keys of the first start appear on the terminal and nowhere else.
   const lines = testbed.gateway.text.split('\n').filter((line) => line.startsWith('{'));
-  tell(`${lines.length} lines were logged`);
-  look(
+  print(`${lines.length} lines were logged`);
+  checkForMarks(
     findings,
     marks,
     'the log, at its most talkative',
-    lines.map((line, at) => ({ where: `line ${at}: ${line.slice(0, 300)}`, text: Buffer.from(line) })),
+    lines.map((line, at) => ({ location: `line ${at}: ${line.slice(0, 300)}`, text: Buffer.from(line) })),
   );
-  const pieces: Piece[] = [];
+  const pieces: StoredText[] = [];
   for await (const piece of dump(await testbed.database())) pieces.push(piece);
-  look(findings, marks, `a dump of the database, ${pieces.length} tables`, pieces, true);
+  checkForMarks(findings, marks, `a dump of the database, ${pieces.length} tables`, pieces, true);
   const data = join(testbed.folder, 'data');
-  look(findings, marks, 'the files of the service', [...piecesBelow(data)]);
+  checkForMarks(findings, marks, 'the files of the service', [...piecesBelow(data)]);
   const files = [...filesBelow(data)];
   const open = files.filter(({ mode }) => (mode & 0o077) !== 0).map(({ path }) => path);
-  none(findings, 'files of the service that others may read', open, files.length);
+  expectNone(findings, 'files of the service that others may read', open, files.length);
   const cluster = [...piecesBelow(join(testbed.folder, 'postgres', 'cluster'))];
-  look(findings, marks, `the files of the database, ${cluster.length} of them`, cluster, true);
+  checkForMarks(findings, marks, `the files of the database, ${cluster.length} of them`, cluster, true);
   const { checks } = await verifyMoney(await testbed.database());
-  const wrong = checks.filter((check) => check.wrong.length > 0).map(({ name }) => name);
-  none(findings, 'the books afterwards: equalities that do not hold', wrong, checks.length);
+  const failedChecks = checks.filter((check) => check.wrong.length > 0).map(({ name }) => name);
+  expectNone(findings, 'the books afterwards: equalities that do not hold', failedChecks, checks.length);
 }

@@ -1,58 +1,60 @@
 import { randomBytes } from 'node:crypto';
 
-/** Every mark begins with this, so that one search finds them all. */
-const START = 'canaryqx7z';
+/** Prefix of every mark, so that a single search finds them all. */
+const PREFIX = 'canaryqx7z';
 
-export interface Mark {
-  /** The mark stands for this: a prompt, an answer, a secret. */
+export interface CanaryMark {
+  /** Description of the mark: a prompt, an answer, a secret. */
   readonly name: string;
   readonly text: string;
-  /** Kept in the database by design, such as the name of a key. */
-  readonly stored: boolean;
+  /** Stored in the database by design, such as the name of a key. */
+  readonly isStored: boolean;
 }
 
-/** Unique texts, each put into one place of the service. */
-export class Marks {
-  readonly all: Mark[] = [];
+/** Unique texts, each used in exactly one place. */
+export class CanaryMarks {
+  readonly all: CanaryMark[] = [];
 
   make(name: string, prefix = ''): string {
-    return this.add(name, `${prefix}${START}${randomBytes(10).toString('hex')}`, false);
+    return this.add(name, `${prefix}${PREFIX}${randomBytes(10).toString('hex')}`, false);
   }
 
   makeStored(name: string): string {
-    return this.add(name, `${START}${randomBytes(10).toString('hex')}`, true);
+    return this.add(name, `${PREFIX}${randomBytes(10).toString('hex')}`, true);
   }
 
-  /** A secret that another party made. */
-  add(name: string, text: string, stored = false): string {
-    this.all.push({ name, text, stored });
+  /** Adds a secret that another party created. */
+  add(name: string, text: string, isStored = false): string {
+    this.all.push({ name, text, isStored });
     return text;
   }
 
-  /** The marks in a text, as they are or in the disguise of hexadecimal or base64. */
-  in(text: Buffer): Mark[] {
-    if (!this.starts.some((start) => text.includes(start))) return [];
-    return this.all.filter((mark) => disguises(mark.text).some((disguise) => text.includes(disguise)));
+  /** Finds marks in a text, plain or encoded as hexadecimal or base64. */
+  findIn(text: Buffer): CanaryMark[] {
+    if (!this.prefixes.some((start) => text.includes(start))) return [];
+    return this.all.filter((mark) => encodings(mark.text).some((disguise) => text.includes(disguise)));
   }
 
-  /** The beginnings that are worth a closer look. */
-  private get starts(): string[] {
-    const others = this.all.filter(({ text }) => !text.includes(START)).map(({ text }) => text);
-    return [START, ...others].flatMap(disguises);
+  /** Prefixes that justify a full search. */
+  private get prefixes(): string[] {
+    const others = this.all.filter(({ text }) => !text.includes(PREFIX)).map(({ text }) => text);
+    return [PREFIX, ...others].flatMap(encodings);
   }
 }
 
-function disguises(text: string): string[] {
+function encodings(text: string): string[] {
   const hex = Buffer.from(text).toString('hex');
-  return [text, hex, hex.toUpperCase(), ...inBase64(text)];
+  return [text, hex, hex.toUpperCase(), ...base64Forms(text)];
 }
 
-/** In base64 a text looks three ways, depending on where it begins; the ends are the neighbours'. */
-function inBase64(text: string): string[] {
+/**
+ * Returns the three base64 forms of a text, by its offset modulo 3, without the characters shared with its neighbours.
+ */
+function base64Forms(text: string): string[] {
   return [0, 1, 2].map((shift) => {
-    const whole = Buffer.from(`${'x'.repeat(shift)}${text}`)
+    const encoded = Buffer.from(`${'x'.repeat(shift)}${text}`)
       .toString('base64')
       .replaceAll('=', '');
-    return whole.slice(shift === 0 ? 0 : shift + 1, -2);
+    return encoded.slice(shift === 0 ? 0 : shift + 1, -2);
   });
 }

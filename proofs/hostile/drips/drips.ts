@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Findings } from '../../../test/system/findings';
-import { Testbed } from '../testbed';
-import { none } from '../none';
+import { HostileTestbed } from '../testbed';
+import { expectNone } from '../offenders';
 
 const contract = join(__dirname, '..', '..', '..', '..', 'test', 'contract', 'operations.json');
-const others = [
+const otherRoutes = [
   'GET /',
   'GET /health/ready',
   'HEAD /v1/models',
@@ -16,8 +16,8 @@ const others = [
 
 const ANNOUNCED_BYTES = 100_000;
 const DRIP_MS = 1_000;
-/** A body below /v1 may take 30 s and one more a MiB; a body that is not read gets 5 s. */
-const LONGEST_MS = 40_000;
+/** Below /v1 a body may take 30 s plus one second per MiB; a body that is not read gets 5 s. */
+const MAX_OPEN_MS = 40_000;
 
 interface SlowBody {
   readonly name: string;
@@ -25,12 +25,12 @@ interface SlowBody {
   openMs: number | null;
 }
 
-/** Bodies that come a byte a second, on every route there is: no socket stays open for as long as they like. */
+/** Bodies sent at one byte per second to every route: no socket stays open indefinitely. */
 export async function proveDrips(findings: Findings): Promise<void> {
-  const testbed = await Testbed.open();
+  const testbed = await HostileTestbed.open();
   try {
     const { hostname, port, host } = new URL(testbed.url);
-    const routes = [...operations(), ...others];
+    const routes = [...operations(), ...otherRoutes];
     const drips = routes.flatMap((route) =>
       [`content-length: ${ANNOUNCED_BYTES}`, 'transfer-encoding: chunked'].map((framing) =>
         sendSlowly(route, framing, () => connect(Number(port), hostname), host, testbed.keys.demo),
@@ -39,14 +39,14 @@ export async function proveDrips(findings: Findings): Promise<void> {
     const startedMs = performance.now();
     await Promise.race([
       Promise.all(drips.map(({ closed }) => closed)),
-      new Promise((resolve) => setTimeout(resolve, LONGEST_MS)),
+      new Promise((resolve) => setTimeout(resolve, MAX_OPEN_MS)),
     ]);
-    const open = drips.filter(({ one }) => one.openMs === null);
-    const late = Math.max(...drips.map(({ one }) => one.openMs ?? performance.now() - startedMs));
-    none(
+    const stillOpen = drips.filter(({ one }) => one.openMs === null);
+    const longestMs = Math.max(...drips.map(({ one }) => one.openMs ?? performance.now() - startedMs));
+    expectNone(
       findings,
-      `sockets kept open by a dripping body, on ${routes.length} routes (longest ${(late / 1_000).toFixed(1)} s)`,
-      open.map(({ one }) => one.name),
+      `sockets kept open by a dripping body, on ${routes.length} routes (longest ${(longestMs / 1_000).toFixed(1)} s)`,
+      stillOpen.map(({ one }) => one.name),
       drips.length,
     );
     for (const { one } of drips) one.socket.destroy();
@@ -57,25 +57,25 @@ export async function proveDrips(findings: Findings): Promise<void> {
   }
 }
 
-/** Every operation of the specification, those that are still to come included. */
+/** Every operation of the specification, including those not implemented yet. */
 function operations(): string[] {
-  const listed = JSON.parse(readFileSync(contract, 'utf8')) as {
+  const contractFile = JSON.parse(readFileSync(contract, 'utf8')) as {
     operations: { method: string; path: string }[];
   };
-  return listed.operations.map(({ method, path }) => `${method} ${path.replaceAll(/\{[^}]+\}/g, '1')}`);
+  return contractFile.operations.map(({ method, path }) => `${method} ${path.replaceAll(/\{[^}]+\}/g, '1')}`);
 }
 
 function sendSlowly(route: string, framing: string, open: () => Socket, host: string, key: string) {
   const startedMs = performance.now();
-  const one: SlowBody = { name: `${route} (${framing})`, socket: open(), openMs: null };
-  const { socket } = one;
+  const slowBody: SlowBody = { name: `${route} (${framing})`, socket: open(), openMs: null };
+  const { socket } = slowBody;
   const byte = framing.startsWith('content-length') ? 'x' : '1\r\nx\r\n';
-  const dripping = setInterval(() => socket.write(byte), DRIP_MS);
+  const dripTimer = setInterval(() => socket.write(byte), DRIP_MS);
   const closed = new Promise<void>((resolve) => {
     socket.on('error', () => undefined).resume();
     socket.once('close', () => {
-      clearInterval(dripping);
-      one.openMs = performance.now() - startedMs;
+      clearInterval(dripTimer);
+      slowBody.openMs = performance.now() - startedMs;
       resolve();
     });
   });
@@ -83,5 +83,5 @@ function sendSlowly(route: string, framing: string, open: () => Socket, host: st
     `${route} HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\n` +
       `sec-fetch-site: same-origin\r\n${framing}\r\n\r\n`,
   );
-  return { one, closed };
+  return { one: slowBody, closed };
 }

@@ -1,16 +1,16 @@
 import { request } from 'node:http';
 import type { Findings } from '../../../test/system/findings';
-import { dump } from '../canaries/places';
-import { gatewayFile, Testbed } from '../testbed';
-import { none } from '../none';
-import type { WayOut } from '../ways/way';
+import { dump } from '../canaries/stored-texts';
+import { gatewayFile, HostileTestbed } from '../testbed';
+import { expectNone } from '../offenders';
+import type { EgressTestRoute } from '../ways/egress-test-route';
 import { EchoingSupplier } from './echoing-supplier';
-import { type Echo, kinds, type Route, SECRET, spellings } from './kinds';
+import { type Echo, kinds, type EchoRoute, SECRET, spellings } from './echo-kinds';
 
-const LEAST_KINDS = 13;
+const MIN_KINDS = 13;
 const messages = [{ role: 'user', content: 'Hello' }];
 const max_tokens = 9;
-const routes: Readonly<Record<Route, readonly [string, string, string, object]>> = {
+const routes: Readonly<Record<EchoRoute, readonly [string, string, string, object]>> = {
   chat: ['/v1/chat/completions', 'talker', 'chat', { messages }],
   translated: ['/v1/chat/completions', 'letters', 'chat', { messages }],
   stream: ['/v1/chat/completions', 'talker', 'chat', { messages, stream: true }],
@@ -22,82 +22,97 @@ const routes: Readonly<Record<Route, readonly [string, string, string, object]>>
   speech: ['/v1/audio/speech', 'talker', 'speech', { input: 'Hello', voice: 'alloy' }],
   embeddings: ['/v1/embeddings', 'talker', 'embedding', { input: 'Hello' }],
 };
-const asked = kinds.flatMap(({ name, route, answers }) => answers.map((echo) => ({ name, route, echo })));
-/** Each answer has a model of its own, so that no lane rests. */
-const models = asked.map(({ route }, at) => {
+const echoRequests = kinds.flatMap(({ name, route, answers }) =>
+  answers.map((echo) => ({ name, route, echo })),
+);
+/** A separate model per response, so that no circuit breaker opens. */
+const models = echoRequests.map(({ route }, at) => {
   const [, provider, kind] = routes[route];
   return [`echo-${at}`, kind, provider, `up-${at}`] as const;
 });
 
-/** A supplier repeats our secret, which appears in no answer, log or row of the service as it ships. */
-export async function proveEchoes(findings: Findings, way: WayOut): Promise<void> {
+/** A supplier echoes our secret, which must not appear in any response, log or row of the shipped service. */
+export async function proveEchoes(findings: Findings, egressRoute: EgressTestRoute): Promise<void> {
   const supplier = await EchoingSupplier.start(SECRET);
-  const origin = await way.to(supplier.port);
-  const testbed = await Testbed.open({
+  const origin = await egressRoute.to(supplier.port);
+  const testbed = await HostileTestbed.open({
     environment: { ECHO_KEY: SECRET },
     allow: `${new URL(origin).host}=127.0.0.1`,
-    way,
+    egressRoute,
   });
-  let closed = false;
+  let isClosed = false;
   try {
-    const extra = { providers: providersAt(origin, way), models };
-    const applied = await testbed.apply(gatewayFile(testbed.supplierUrl, extra, way));
+    const extra = { providers: providersAt(origin, egressRoute), models };
+    const applied = await testbed.apply(gatewayFile(testbed.supplierUrl, extra, egressRoute));
     if (applied.code !== 0) throw new Error(`gateway.yaml was not applied: ${applied.text}`);
-    await testbed.waitForModel(`echo-${asked.length - 1}`);
+    await testbed.waitForModel(`echo-${echoRequests.length - 1}`);
     const leaks: string[] = [];
-    for (const [at, { name, route, echo }] of asked.entries()) {
-      const heard = await ask(testbed, supplier, { at, route, echo });
-      if (holdsSecret(heard)) leaks.push(`${name}: ${heard}`);
+    for (const [at, { name, route, echo }] of echoRequests.entries()) {
+      const received = await sendEchoRequest(testbed, supplier, { at, route, echo });
+      if (holdsSecret(received)) leaks.push(`${name}: ${received}`);
     }
     findings.add(
-      `a secret echoed in at least ${LEAST_KINDS} kinds of answer`,
-      kinds.length >= LEAST_KINDS,
+      `a secret echoed in at least ${MIN_KINDS} kinds of answer`,
+      kinds.length >= MIN_KINDS,
       String(kinds.length),
     );
     const isKnown = spellings.every(holdsSecret) && !holdsSecret(JSON.stringify(routes));
     findings.add('the search knows it in every spelling', isKnown, String(spellings.length));
-    const isPaid = supplier.paid >= asked.length;
-    findings.add('and each time the supplier had got it', isPaid, `${supplier.paid} of ${asked.length}`);
-    none(findings, 'answers that hold the secret of a supplier, in any spelling', leaks, asked.length);
-    closed = true;
+    const isPaid = supplier.requestsWithSecret >= echoRequests.length;
+    findings.add(
+      'and each time the supplier had got it',
+      isPaid,
+      `${supplier.requestsWithSecret} of ${echoRequests.length}`,
+    );
+    expectNone(
+      findings,
+      'answers that hold the secret of a supplier, in any spelling',
+      leaks,
+      echoRequests.length,
+    );
+    isClosed = true;
     await testbed.close(() => searchLeftovers(findings, testbed));
   } finally {
     supplier.stop();
-    if (!closed) await testbed.close();
+    if (!isClosed) await testbed.close();
   }
 }
 
-const providersAt = (url: string, way: WayOut): string => `  talker:
+const providersAt = (url: string, egressRoute: EgressTestRoute): string => `  talker:
     style: openai-style
     base_url: ${url}/v1
     regions: [local]
     api_key: \${ECHO_KEY}
-    settings: ${JSON.stringify(way.settings({ profile: 'openai' }))}
+    settings: ${JSON.stringify(egressRoute.settings({ profile: 'openai' }))}
   letters:
     style: messages-style
     base_url: ${url}
     regions: [local]
     api_key: \${ECHO_KEY}
-    settings: ${JSON.stringify(way.settings())}
+    settings: ${JSON.stringify(egressRoute.settings())}
   agents:
     style: native-oauth
     base_url: ${url}/v1
     regions: [local]
-    settings: ${JSON.stringify(way.settings({ oauth: { token_url: `${url}/oauth/token`, client_id: 'proof' } }))}
+    settings: ${JSON.stringify(egressRoute.settings({ oauth: { token_url: `${url}/oauth/token`, client_id: 'proof' } }))}
     credentials:
       one:
         kind: oauth-pool
         access_token: \${ECHO_KEY}
 `;
 
-interface Asked {
+interface EchoRequest {
   readonly at: number;
-  readonly route: Route;
+  readonly route: EchoRoute;
   readonly echo: Echo;
 }
 
-/** Everything that a caller gets: status line, headers, body, trailers. */
-function ask(testbed: Testbed, supplier: EchoingSupplier, { at, route, echo }: Asked): Promise<string> {
+/** Returns everything the caller receives: status line, headers, body and trailers. */
+function sendEchoRequest(
+  testbed: HostileTestbed,
+  supplier: EchoingSupplier,
+  { at, route, echo }: EchoRequest,
+): Promise<string> {
   const [path, , , body] = routes[route];
   supplier.echo = echo;
   return new Promise((resolve, reject) => {
@@ -120,36 +135,36 @@ function ask(testbed: Testbed, supplier: EchoingSupplier, { at, route, echo }: A
   });
 }
 
-async function searchLeftovers(findings: Findings, testbed: Testbed): Promise<void> {
+async function searchLeftovers(findings: Findings, testbed: HostileTestbed): Promise<void> {
   const lines = testbed.gateway.text.split('\n');
-  none(findings, 'lines of the log that hold it', lines.filter(holdsSecret), lines.length);
-  const found: string[] = [];
+  expectNone(findings, 'lines of the log that hold it', lines.filter(holdsSecret), lines.length);
+  const leaks: string[] = [];
   let tables = 0;
-  for await (const { where, text } of dump(await testbed.database())) {
+  for await (const { location: where, text } of dump(await testbed.database())) {
     tables += 1;
-    if (holdsSecret(text.toString())) found.push(where);
+    if (holdsSecret(text.toString())) leaks.push(where);
   }
-  none(findings, 'tables of the database that hold it', found, tables);
+  expectNone(findings, 'tables of the database that hold it', leaks, tables);
 }
 
-/** Parts that identify the secret, with any characters between them. */
+/** Substrings that identify the secret, with any characters between them. */
 const revealingParts = ['canary', 'qx7zmark'].flatMap((part) => [
   part,
   Buffer.from(part).toString('hex'),
   ...[0, 1, 2].map((shift) => base64Within(part, shift)),
 ]);
 
-/** The part of a text whose base64 form is the same in any context, at this offset modulo three. */
+/** Part of a text whose base64 form is the same in any context, at this offset modulo three. */
 function base64Within(text: string, shift: number): string {
-  const whole = Buffer.from(`${'x'.repeat(shift)}${text}`)
+  const encoded = Buffer.from(`${'x'.repeat(shift)}${text}`)
     .toString('base64')
     .replaceAll('=', '');
-  return whole.slice(shift === 0 ? 0 : shift + 1, -2);
+  return encoded.slice(shift === 0 ? 0 : shift + 1, -2);
 }
 
 function holdsSecret(text: string): boolean {
-  const once = unescaped(text);
-  return [text, once, unescaped(once)].some((each) => {
+  const unescapedText = unescaped(text);
+  return [text, unescapedText, unescaped(unescapedText)].some((each) => {
     const lower = each.toLowerCase();
     return revealingParts.some((part) => each.includes(part) || lower.includes(part));
   });

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Echo } from './kinds';
+import type { Echo } from './echo-kinds';
 
-/** A supplier that gives scripted answers and records whether a request held a secret. */
+/** Sends scripted responses and records whether a request contained the secret. */
 export class EchoingSupplier {
   echo: Echo = { body: '' };
-  /** Requests that bore the secret. */
-  paid = 0;
+  /** Number of requests with the secret. */
+  requestsWithSecret = 0;
   resume: () => void = () => undefined;
 
   private constructor(
@@ -19,7 +19,7 @@ export class EchoingSupplier {
       request.resume();
       request.on('end', () => {
         const { authorization, 'x-api-key': key } = request.headers;
-        if (`${authorization} ${String(key)}`.includes(this.secret)) this.paid += 1;
+        if (`${authorization} ${String(key)}`.includes(this.secret)) this.requestsWithSecret += 1;
         this.answer(response);
       });
     });

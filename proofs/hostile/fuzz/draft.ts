@@ -1,27 +1,27 @@
 import { hostileHeaders, hostileNames, hostileValue, nested, withRawPieces } from './hostile-values';
-import type { Chance } from '../../../test/system/chance';
-import { type Shape, shapes } from './shapes';
+import type { SeededRandom } from '../../../test/system/seeded-random';
+import { type RequestShape, shapes } from './shapes';
 import type { WireRequest } from './wire';
 
-/** These stand in for the places of the shapes. */
-export interface Places {
+/** Ids and keys that replace the placeholders of the shapes. */
+export interface ShapeIds {
   readonly root: string;
   readonly demo: string;
   readonly keyId: string;
   readonly requestId: string;
 }
 
-/** One request of the fuzz run: what is sent, and what was done to it. */
+/** A fuzzed request with the changes that were made to it. */
 export interface Draft extends WireRequest {
-  readonly shape: Shape;
+  readonly shape: RequestShape;
   readonly changes: readonly string[];
-  /** Set when nothing but this field of the body was touched. */
+  /** The only changed field of the body; null if more was changed. */
   readonly field: string | null;
 }
 
-interface Making {
-  readonly chance: Chance;
-  readonly shape: Shape;
+interface DraftBuilder {
+  readonly chance: SeededRandom;
+  readonly shape: RequestShape;
   readonly changes: string[];
   method: string;
   target: string;
@@ -29,44 +29,48 @@ interface Making {
   body: Buffer | null;
   fields: Set<string>;
   framing: 'length' | 'chunked' | 'wrong';
-  elsewhere: boolean;
+  isOtherPath: boolean;
 }
 
-export function draft(chance: Chance, places: Places, served: readonly Shape[] = shapes): Draft {
+export function createDraft(
+  chance: SeededRandom,
+  shapeIds: ShapeIds,
+  served: readonly RequestShape[] = shapes,
+): Draft {
   const shape = chance.pick(served);
-  const making: Making = {
+  const builder: DraftBuilder = {
     chance,
     shape,
     changes: [],
     method: shape.method,
-    target: shape.path.replace('{key_id}', places.keyId).replace('{request_id}', places.requestId),
-    headers: headersOf(shape, places),
+    target: shape.path.replace('{key_id}', shapeIds.keyId).replace('{request_id}', shapeIds.requestId),
+    headers: headersOf(shape, shapeIds),
     body: null,
     fields: new Set(),
     framing: 'length',
-    elsewhere: false,
+    isOtherPath: false,
   };
-  if (shape.form === true) makeForm(making);
-  else if (shape.body !== undefined) makeJson(making, shape.body);
-  if (chance.flip(0.2)) changeHeaders(making);
-  if (chance.flip(0.12)) changeTarget(making);
-  if (chance.flip(0.08)) changeMethod(making);
-  if (chance.flip(0.08)) changeFraming(making);
-  return finish(making);
+  if (shape.form === true) makeForm(builder);
+  else if (shape.body !== undefined) makeJson(builder, shape.body);
+  if (chance.flip(0.2)) changeHeaders(builder);
+  if (chance.flip(0.12)) changeTarget(builder);
+  if (chance.flip(0.08)) changeMethod(builder);
+  if (chance.flip(0.08)) changeFraming(builder);
+  return finish(builder);
 }
 
-function headersOf(shape: Shape, places: Places): (readonly [string, string])[] {
+function headersOf(shape: RequestShape, shapeIds: ShapeIds): (readonly [string, string])[] {
   const headers: (readonly [string, string])[] = [['host', '127.0.0.1']];
-  if (shape.key !== 'none') headers.push(['authorization', `Bearer ${places[shape.key]}`]);
+  if (shape.key !== 'none') headers.push(['authorization', `Bearer ${shapeIds[shape.key]}`]);
   if (shape.body !== undefined && shape.form !== true) headers.push(['content-type', 'application/json']);
   return headers;
 }
 
-function makeJson(making: Making, body: object): void {
-  const { chance, changes } = making;
+function makeJson(builder: DraftBuilder, body: object): void {
+  const { chance, changes } = builder;
   const value = structuredClone(body) as Record<string, unknown>;
   const rounds = chance.pick([0, 1, 1, 1, 2, 3]);
-  for (let round = 0; round < rounds; round += 1) changeTree(making, value);
+  for (let round = 0; round < rounds; round += 1) changeTree(builder, value);
   let text = withRawPieces(JSON.stringify(value));
   if (chance.flip(0.05)) {
     const [name = 'model'] = Object.keys(value);
@@ -76,13 +80,13 @@ function makeJson(making: Making, body: object): void {
     );
     changes.push(`duplicate ${name}`);
   }
-  making.body = Buffer.from(text);
-  if (chance.flip(0.2)) changeText(making);
+  builder.body = Buffer.from(text);
+  if (chance.flip(0.2)) changeText(builder);
 }
 
-/** Replaces, removes, adds or renames something somewhere in the body. */
-function changeTree(making: Making, root: Record<string, unknown>): void {
-  const { chance, changes, fields } = making;
+/** Replaces, removes, adds or renames a random value in the body. */
+function changeTree(builder: DraftBuilder, root: Record<string, unknown>): void {
+  const { chance, changes, fields } = builder;
   let parent: Record<string, unknown> = root;
   let path = '';
   if (Object.keys(root).length === 0) return;
@@ -95,22 +99,22 @@ function changeTree(making: Making, root: Record<string, unknown>): void {
     name = chance.pick(Object.keys(parent));
   }
   fields.add(path === '' ? name : path);
-  switch (chance.whole(0, 5)) {
+  switch (chance.integer(0, 5)) {
     case 0:
       Reflect.deleteProperty(parent, name);
       changes.push(`without ${path}${name}`);
       return;
     case 1: {
-      const added = chance.pick(hostileNames);
-      // As JSON.parse would: a name like any other.
-      Object.defineProperty(parent, added, {
+      const addedName = chance.pick(hostileNames);
+      // Defines an own property even for `__proto__`, as JSON.parse does.
+      Object.defineProperty(parent, addedName, {
         value: hostileValue(chance),
         enumerable: true,
         configurable: true,
         writable: true,
       });
-      changes.push(`with ${path}${JSON.stringify(added)}`);
-      making.elsewhere = true;
+      changes.push(`with ${path}${JSON.stringify(addedName)}`);
+      builder.isOtherPath = true;
       return;
     }
     case 2:
@@ -123,11 +127,11 @@ function changeTree(making: Making, root: Record<string, unknown>): void {
   }
 }
 
-const textChanges: readonly (readonly [string, (text: Buffer, chance: Chance) => Buffer])[] = [
-  ['cut', (text, chance) => text.subarray(0, chance.whole(0, text.length))],
+const textChanges: readonly (readonly [string, (text: Buffer, chance: SeededRandom) => Buffer])[] = [
+  ['cut', (text, chance) => text.subarray(0, chance.integer(0, text.length))],
   ['flipped', (text, chance) => flip(text, chance)],
-  ['invalid UTF-8', (text, chance) => insert(text, chance, Buffer.from([0xc3, 0x28, 0xff]))],
-  ['overlong UTF-8', (text, chance) => insert(text, chance, Buffer.from([0xc0, 0xaf]))],
+  ['invalid UTF-8', (text, chance) => insertPiece(text, chance, Buffer.from([0xc3, 0x28, 0xff]))],
+  ['overlong UTF-8', (text, chance) => insertPiece(text, chance, Buffer.from([0xc0, 0xaf]))],
   ['byte order mark', (text) => Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), text])],
   ['UTF-16', (text) => Buffer.from(text.toString('utf8'), 'utf16le')],
   ['trailing garbage', (text) => Buffer.concat([text, Buffer.from('}garbage')])],
@@ -140,7 +144,7 @@ const textChanges: readonly (readonly [string, (text: Buffer, chance: Chance) =>
   ['a text', () => Buffer.from('"text"')],
   ['a list', () => Buffer.from('[]')],
   ['null', () => Buffer.from('null')],
-  ['deep lists', (_text, chance) => Buffer.from('['.repeat(10_000 + chance.whole(0, 49_999)))],
+  ['deep lists', (_text, chance) => Buffer.from('['.repeat(10_000 + chance.integer(0, 49_999)))],
   ['deep objects', () => Buffer.from('{"a":'.repeat(10_000))],
   [
     'nested in the body',
@@ -150,38 +154,40 @@ const textChanges: readonly (readonly [string, (text: Buffer, chance: Chance) =>
   ['many values', () => Buffer.from(`{"input":[${'1,'.repeat(100_000)}1]}`)],
   [
     'noise',
-    (_text, chance) => Buffer.from(Array.from({ length: chance.whole(0, 2999) }, () => chance.whole(0, 255))),
+    (_text, chance) =>
+      Buffer.from(Array.from({ length: chance.integer(0, 2999) }, () => chance.integer(0, 255))),
   ],
 ];
 
-function changeText(making: Making): void {
-  const [name, change] = making.chance.pick(textChanges);
-  making.body = change(making.body ?? Buffer.alloc(0), making.chance);
-  making.changes.push(`text: ${name}`);
-  making.elsewhere = true;
+function changeText(builder: DraftBuilder): void {
+  const [name, change] = builder.chance.pick(textChanges);
+  builder.body = change(builder.body ?? Buffer.alloc(0), builder.chance);
+  builder.changes.push(`text: ${name}`);
+  builder.isOtherPath = true;
 }
 
-function flip(text: Buffer, chance: Chance): Buffer {
-  const flipped = Buffer.from(text);
-  for (let times = 1 + chance.whole(0, 7); times > 0 && text.length > 0; times -= 1) {
-    const at = chance.whole(0, text.length - 1);
-    flipped[at] = (flipped[at] ?? 0) ^ (1 << chance.whole(0, 7));
+function flip(text: Buffer, chance: SeededRandom): Buffer {
+  const flippedText = Buffer.from(text);
+  for (let times = 1 + chance.integer(0, 7); times > 0 && text.length > 0; times -= 1) {
+    const at = chance.integer(0, text.length - 1);
+    flippedText[at] = (flippedText[at] ?? 0) ^ (1 << chance.integer(0, 7));
   }
-  return flipped;
+  return flippedText;
 }
 
-function insert(text: Buffer, chance: Chance, piece: Buffer): Buffer {
-  const at = chance.whole(0, text.length);
+function insertPiece(text: Buffer, chance: SeededRandom, piece: Buffer): Buffer {
+  const at = chance.integer(0, text.length);
   return Buffer.concat([text.subarray(0, at), piece, text.subarray(at)]);
 }
 
-/** A form with a file, most of them spoiled. */
-function makeForm(making: Making): void {
-  const { chance, shape, changes } = making;
+/** Builds a form with a file, usually corrupted. */
+function makeForm(builder: DraftBuilder): void {
+  const { chance, shape, changes } = builder;
   const boundary = chance.flip(0.1) ? '--' : 'proof-boundary';
   const fields = Object.entries(shape.body ?? {}).map(([name, value]) => [name, String(value)] as const);
   if (chance.flip(0.3)) fields.push([chance.pick(hostileNames), 'x']);
-  if (chance.flip(0.1)) for (let extra = 0; extra < 1_500; extra += 1) fields.push([`f${extra}[a][b]`, 'x']);
+  if (chance.flip(0.1))
+    for (let extraIndex = 0; extraIndex < 1_500; extraIndex += 1) fields.push([`f${extraIndex}[a][b]`, 'x']);
   const parts = fields.map(
     ([name, value]) => `--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
   );
@@ -194,7 +200,7 @@ function makeForm(making: Making): void {
     '',
   ]);
   const type = chance.pick(['audio/mpeg', 'image/svg+xml', 'x', '']);
-  const content = chance.flip(0.5) ? `ID3${'\u0000'.repeat(200)}` : 'x'.repeat(chance.whole(0, 49_999));
+  const content = chance.flip(0.5) ? `ID3${'\u0000'.repeat(200)}` : 'x'.repeat(chance.integer(0, 49_999));
   if (chance.flip(0.9)) {
     parts.push(
       `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="${fileName}"\r\n` +
@@ -202,30 +208,30 @@ function makeForm(making: Making): void {
     );
   }
   if (chance.flip(0.9)) parts.push(`--${boundary}--\r\n`);
-  making.body = Buffer.from(parts.join(''));
-  making.headers.push(['content-type', `multipart/form-data; boundary=${boundary}`]);
+  builder.body = Buffer.from(parts.join(''));
+  builder.headers.push(['content-type', `multipart/form-data; boundary=${boundary}`]);
   changes.push('form');
-  making.elsewhere = true;
-  if (chance.flip(0.3)) changeText(making);
+  builder.isOtherPath = true;
+  if (chance.flip(0.3)) changeText(builder);
 }
 
-function changeHeaders(making: Making): void {
-  const { chance, changes } = making;
-  for (let times = 1 + chance.whole(0, 2); times > 0; times -= 1) {
+function changeHeaders(builder: DraftBuilder): void {
+  const { chance, changes } = builder;
+  for (let times = 1 + chance.integer(0, 2); times > 0; times -= 1) {
     const [name, value] = chance.pick(hostileHeaders);
-    if (chance.flip(0.7)) making.headers = making.headers.filter(([known]) => known !== name);
-    making.headers.push([name, value]);
+    if (chance.flip(0.7)) builder.headers = builder.headers.filter(([known]) => known !== name);
+    builder.headers.push([name, value]);
     changes.push(`header ${name}: ${value.slice(0, 40)}`);
   }
   if (chance.flip(0.05)) {
-    const many = chance.pick([90, 200, 2_000]);
-    for (let at = 0; at < many; at += 1) making.headers.push([`x-many-${at}`, 'x']);
-    changes.push(`${many} headers`);
+    const headerCount = chance.pick([90, 200, 2_000]);
+    for (let at = 0; at < headerCount; at += 1) builder.headers.push([`x-many-${at}`, 'x']);
+    changes.push(`${headerCount} headers`);
   }
-  making.elsewhere = true;
+  builder.isOtherPath = true;
 }
 
-const targetChanges: readonly ((target: string, chance: Chance) => string)[] = [
+const targetChanges: readonly ((target: string, chance: SeededRandom) => string)[] = [
   (target) => `${target}/`,
   (target) => `/${target}`,
   (target) => target.toUpperCase(),
@@ -256,13 +262,13 @@ const targetChanges: readonly ((target: string, chance: Chance) => string)[] = [
   () => '/v99/chat/completions',
 ];
 
-function changeTarget(making: Making): void {
-  making.target = making.chance.pick(targetChanges)(making.target, making.chance);
-  making.changes.push(`path ${making.target.slice(0, 60)}`);
-  making.elsewhere = true;
+function changeTarget(builder: DraftBuilder): void {
+  builder.target = builder.chance.pick(targetChanges)(builder.target, builder.chance);
+  builder.changes.push(`path ${builder.target.slice(0, 60)}`);
+  builder.isOtherPath = true;
 }
 
-function changeMethod(making: Making): void {
+function changeMethod(builder: DraftBuilder): void {
   const methods = [
     'GET',
     'POST',
@@ -276,21 +282,21 @@ function changeMethod(making: Making): void {
     'FOO',
     'get',
   ];
-  making.method = making.chance.pick(methods);
-  making.changes.push(`method ${making.method}`);
-  making.elsewhere = true;
+  builder.method = builder.chance.pick(methods);
+  builder.changes.push(`method ${builder.method}`);
+  builder.isOtherPath = true;
 }
 
-function changeFraming(making: Making): void {
-  making.framing = making.chance.pick(['chunked', 'chunked', 'wrong'] as const);
-  making.changes.push(`framing ${making.framing}`);
-  making.elsewhere = true;
+function changeFraming(builder: DraftBuilder): void {
+  builder.framing = builder.chance.pick(['chunked', 'chunked', 'wrong'] as const);
+  builder.changes.push(`framing ${builder.framing}`);
+  builder.isOtherPath = true;
 }
 
-function finish(making: Making): Draft {
-  const { shape, changes, method, target, fields, elsewhere, framing } = making;
-  const body = making.body ?? Buffer.alloc(0);
-  const { headers, content } = framed(making, body);
+function finish(builder: DraftBuilder): Draft {
+  const { shape, changes, method, target, fields, isOtherPath: elsewhere, framing } = builder;
+  const body = builder.body ?? Buffer.alloc(0);
+  const { headers, content } = frameBody(builder, body);
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
   const head = Buffer.from(`${method} ${target} HTTP/1.1\r\n${lines}\r\n`, 'latin1');
   const [field = null] = fields.size === 1 && !elsewhere ? fields : [];
@@ -299,16 +305,16 @@ function finish(making: Making): Draft {
     changes,
     method,
     bytes: Buffer.concat([head, content]),
-    // Being hung up on is an answer to what is not a request.
-    alone: framing === 'wrong' || headers.some(([name]) => name === 'upgrade' || name === 'expect'),
-    broken: framing === 'wrong',
+    // For bytes that are not a request, closing the connection is a valid response.
+    isAlone: framing === 'wrong' || headers.some(([name]) => name === 'upgrade' || name === 'expect'),
+    isIncomplete: framing === 'wrong',
     field: field !== null && field.endsWith('.') ? field.slice(0, -1) : field,
   };
 }
 
-/** The body is said to be so long, truly or not. */
-function framed(
-  { chance, headers, framing }: Making,
+/** Adds framing that states the true or a false body length. */
+function frameBody(
+  { chance, headers, framing }: DraftBuilder,
   body: Buffer,
 ): { headers: readonly (readonly [string, string])[]; content: Buffer } {
   const length = (value: number | string) => [...headers, ['content-length', String(value)] as const];
@@ -325,8 +331,8 @@ function framed(
       content: Buffer.concat([...content, Buffer.from('0\r\n\r\n')]),
     };
   }
-  const lies: readonly (readonly (readonly [string, string])[])[] = [
-    length(body.length + 1 + chance.whole(0, 999)),
+  const conflictingFramings: readonly (readonly (readonly [string, string])[])[] = [
+    length(body.length + 1 + chance.integer(0, 999)),
     length(-1),
     length('1, 1'),
     length('0x10'),
@@ -338,5 +344,5 @@ function framed(
     [...headers, ['x-bad name', 'x']],
     [...headers, ['x-folded', 'a\r\n b']],
   ];
-  return { headers: chance.pick(lies), content: body };
+  return { headers: chance.pick(conflictingFramings), content: body };
 }

@@ -1,83 +1,84 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { verifyMoney } from '#product/billing';
-import { Chance } from '../../../test/system/chance';
+import { SeededRandom } from '../../../test/system/seeded-random';
 import type { Findings } from '../../../test/system/findings';
-import { gatewayFile, Testbed } from '../testbed';
-import { none, tell } from '../none';
-import { type Draft, draft, type Places } from './draft';
+import { gatewayFile, HostileTestbed } from '../testbed';
+import { expectNone, print } from '../offenders';
+import { type Draft, createDraft, type ShapeIds } from './draft';
 import { judge } from './judge';
-import { pathOf, type Shape, shapes } from './shapes';
+import { pathOf, type RequestShape, shapes } from './shapes';
 import { Wire } from './wire';
 
 export interface FuzzOptions {
   readonly requests: number;
   readonly seed: number;
-  /** Only this request, with everything that is known of it. */
+  /** Runs only this request and prints all details. */
   readonly only: number | null;
 }
 
-/** The same seed and number give the same request. */
-const chanceOf = (seed: number, number: number): Chance =>
-  new Chance(Math.imul(seed + 1, 0x85ebca6b) ^ Math.imul(number + 1, 0xc2b2ae35));
+/** The seed and number of a request determine it completely. */
+const chanceOf = (seed: number, number: number): SeededRandom =>
+  new SeededRandom(Math.imul(seed + 1, 0x85ebca6b) ^ Math.imul(number + 1, 0xc2b2ae35));
 
-const AT_ONCE = 16;
-const PROBE_EVERY_MS = 25;
-const MOST_LAG_MS = 100;
+const CONCURRENCY = 16;
+const PROBE_INTERVAL_MS = 25;
+const MAX_LAG_MS = 100;
 
-/** Malformed requests, over every route below /v1: each is answered as the catalogue says. */
+/** Malformed requests to every route below /v1: each response conforms to the error catalogue. */
 export async function proveFuzz(findings: Findings, options: FuzzOptions): Promise<void> {
-  const testbed = await Testbed.open();
-  let closed = false;
+  const testbed = await HostileTestbed.open();
+  let isClosed = false;
   try {
     const applied = await testbed.apply(gatewayFile(testbed.supplierUrl));
     if (applied.code !== 0) throw new Error(`gateway.yaml was not applied: ${applied.text}`);
     await testbed.waitForModel('guard');
-    const served = await servedShapes(findings, testbed);
-    const places = await placesOf(testbed);
-    if (options.only !== null) return await showOne(testbed, places, served, options.seed, options.only);
-    const run = new FuzzRun(testbed, places, served, options);
+    const availableShapes = await servedShapes(findings, testbed);
+    const shapeIds = await createShapeIds(testbed);
+    if (options.only !== null)
+      return await showOne(testbed, shapeIds, availableShapes, options.seed, options.only);
+    const run = new FuzzRun(testbed, shapeIds, availableShapes, options);
     await run.warmUp();
     await run.all();
     run.report(findings);
-    closed = true;
+    isClosed = true;
     await testbed.close(async () => {
       const { checks } = await verifyMoney(await testbed.database());
       const wrong = checks.filter((check) => check.wrong.length > 0).map(({ name }) => name);
-      none(findings, 'the books afterwards: equalities that do not hold', wrong, checks.length);
+      expectNone(findings, 'the books afterwards: equalities that do not hold', wrong, checks.length);
     });
   } finally {
-    if (!closed) await testbed.close();
+    if (!isClosed) await testbed.close();
   }
 }
 
-/** Routes that are still to come are left out; a route of the contract without a shape here is a failure. */
-async function servedShapes(findings: Findings, testbed: Testbed): Promise<Shape[]> {
-  const served: Shape[] = [];
-  for (const shape of shapes) if (await isServed(testbed, shape.method, pathOf(shape))) served.push(shape);
-  const gone = shapes.filter((shape) => !served.includes(shape));
-  const goneNames = gone.map((shape) => `${shape.method} ${pathOf(shape)}`);
-  none(findings, 'requests of this proof that are not served', goneNames, shapes.length);
+/** Routes not implemented yet are skipped; a contract route without a shape here is a failure. */
+async function servedShapes(findings: Findings, testbed: HostileTestbed): Promise<RequestShape[]> {
+  const found: RequestShape[] = [];
+  for (const shape of shapes) if (await isServed(testbed, shape.method, pathOf(shape))) found.push(shape);
+  const missingShapes = shapes.filter((shape) => !found.includes(shape));
+  const missingNames = missingShapes.map((shape) => `${shape.method} ${pathOf(shape)}`);
+  expectNone(findings, 'requests of this proof that are not served', missingNames, shapes.length);
   const file = join(__dirname, '../../../../test/contract/operations.json');
   const { operations } = JSON.parse(readFileSync(file, 'utf8')) as {
     operations: { method: string; path: string }[];
   };
   const missing: string[] = [];
-  const below = operations.filter(({ path }) => path.startsWith('/v1/'));
-  for (const { method, path } of below) {
-    const known = served.some((shape) => shape.method === method && pathOf(shape) === path);
-    if (!known && (await isServed(testbed, method, path))) missing.push(`${method} ${path}`);
+  const apiOperations = operations.filter(({ path }) => path.startsWith('/v1/'));
+  for (const { method, path } of apiOperations) {
+    const isKnown = found.some((shape) => shape.method === method && pathOf(shape) === path);
+    if (!isKnown && (await isServed(testbed, method, path))) missing.push(`${method} ${path}`);
   }
-  none(
+  expectNone(
     findings,
-    `routes below /v1 of the contract that are not tried (${served.length} shapes are)`,
+    `routes below /v1 of the contract that are not tried (${found.length} shapes are)`,
     missing,
-    below.length,
+    apiOperations.length,
   );
-  return served;
+  return found;
 }
 
-async function isServed(testbed: Testbed, method: string, path: string): Promise<boolean> {
+async function isServed(testbed: HostileTestbed, method: string, path: string): Promise<boolean> {
   const answer = await fetch(testbed.url + path.replaceAll(/\{\w+\}/g, 'x'), { method });
   const text = await answer.text();
   return (
@@ -87,16 +88,16 @@ async function isServed(testbed: Testbed, method: string, path: string): Promise
   );
 }
 
-async function placesOf(testbed: Testbed): Promise<Places> {
-  const ask = async (path: string, key: string, body: object): Promise<Response> =>
+async function createShapeIds(testbed: HostileTestbed): Promise<ShapeIds> {
+  const post = async (path: string, key: string, body: object): Promise<Response> =>
     fetch(testbed.url + path, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-  const made = await ask('/v1/manage/keys', testbed.keys.root, { name: 'to be changed' });
-  const { id } = (await made.json()) as { id: string };
-  const answer = await ask('/v1/chat/completions', testbed.keys.demo, {
+  const createdKey = await post('/v1/manage/keys', testbed.keys.root, { name: 'to be changed' });
+  const { id } = (await createdKey.json()) as { id: string };
+  const answer = await post('/v1/chat/completions', testbed.keys.demo, {
     model: 'small',
     messages: [{ role: 'user', content: 'Hello' }],
   });
@@ -109,83 +110,83 @@ class FuzzRun {
   private readonly wrong: string[] = [];
   private readonly probes: number[] = [];
   private lagMs = Number.NaN;
-  private took = 0;
+  private durationMs = 0;
 
   constructor(
-    private readonly testbed: Testbed,
-    private readonly places: Places,
-    private readonly served: readonly Shape[],
+    private readonly testbed: HostileTestbed,
+    private readonly shapeIds: ShapeIds,
+    private readonly served: readonly RequestShape[],
     private readonly options: FuzzOptions,
   ) {}
 
-  /** The first requests pay for what is loaded and compiled once. */
+  /** The first requests include one-time loading and compilation. */
   async warmUp(): Promise<void> {
     const wire = new Wire(this.port);
-    for (let at = 0; at < 300; at += 1) await wire.send(this.draft(-1 - at));
+    for (let at = 0; at < 300; at += 1) await wire.send(this.draftOf(-1 - at));
     wire.close();
-    // Reading the numbers begins them anew.
+    // Reading the lag resets it.
     await this.lag();
   }
 
   async all(): Promise<void> {
     const startedAt = performance.now();
     let next = 0;
-    let done = false;
-    const probing = this.probe(() => done);
+    let isDone = false;
+    const probing = this.probe(() => isDone);
     await Promise.all(
-      Array.from({ length: AT_ONCE }, async () => {
+      Array.from({ length: CONCURRENCY }, async () => {
         const wire = new Wire(this.port);
-        while (next < this.options.requests && !this.testbed.gateway.over) await this.one(wire, next++);
+        while (next < this.options.requests && !this.testbed.gateway.over) await this.runOne(wire, next++);
         wire.close();
       }),
     );
-    done = true;
+    isDone = true;
     await probing;
-    this.took = performance.now() - startedAt;
+    this.durationMs = performance.now() - startedAt;
     if (!this.testbed.gateway.over) this.lagMs = await this.lag();
   }
 
   report(findings: Findings): void {
     const { requests, seed } = this.options;
     const counted = [...this.labels].sort(([, a], [, b]) => b - a);
-    tell(
-      `${requests.toLocaleString('en')} requests in ${(this.took / 1_000).toFixed(0)} s, seed ${seed}: ` +
+    print(
+      `${requests.toLocaleString('en')} requests in ${(this.durationMs / 1_000).toFixed(0)} s, seed ${seed}: ` +
         `${counted.map(([label, count]) => `${label} ${count}`).join(', ')}`,
     );
-    none(findings, 'requests that were answered in any way but the catalogue’s', this.wrong, requests);
+    expectNone(findings, 'requests that were answered in any way but the catalogue’s', this.wrong, requests);
     const { gateway, supplier } = this.testbed;
     for (const [name, program] of [
       ['the gateway', gateway],
       ['the pretend supplier', supplier],
     ] as const) {
       findings.add(`${name} still runs`, !program.over, program.over ? 'no' : 'yes');
-      if (program.over) tell(program.text.slice(-600));
+      if (program.over) print(program.text.slice(-600));
     }
     const lines = gateway.text.split('\n');
-    const told = lines.filter((line) => /nobody was waiting|reached the top/.test(line));
-    none(findings, 'lines of an exception that nobody caught', told, lines.length);
-    const refused = lines.filter((line) => line.includes('was refused and set aside'));
-    none(findings, 'lines of a record that the database would not take', refused, lines.length);
+    const unexpectedLogLines = lines.filter((line) => /nobody was waiting|reached the top/.test(line));
+    expectNone(findings, 'lines of an exception that nobody caught', unexpectedLogLines, lines.length);
+    const rejectedRecords = lines.filter((line) => line.includes('was refused and set aside'));
+    expectNone(findings, 'lines of a record that the database would not take', rejectedRecords, lines.length);
     findings.add(
-      `lag of its event loop, p99 < ${MOST_LAG_MS} ms`,
-      this.lagMs < MOST_LAG_MS,
+      `lag of its event loop, p99 < ${MAX_LAG_MS} ms`,
+      this.lagMs < MAX_LAG_MS,
       `${this.lagMs.toFixed(1)} ms`,
     );
     this.probes.sort((a, b) => a - b);
     const p99 = this.probes[Math.floor(this.probes.length * 0.99)] ?? Infinity;
-    findings.add(`GET /health meanwhile, p99 < ${MOST_LAG_MS} ms`, p99 < MOST_LAG_MS, `${p99.toFixed(1)} ms`);
+    findings.add(`GET /health meanwhile, p99 < ${MAX_LAG_MS} ms`, p99 < MAX_LAG_MS, `${p99.toFixed(1)} ms`);
   }
 
   private get port(): number {
     return Number(new URL(this.testbed.url).port);
   }
 
-  private draft(number: number): Draft {
-    return draft(chanceOf(this.options.seed, number), this.places, this.served);
+  private draftOf(number: number): Draft {
+    return createDraft(chanceOf(this.options.seed, number), this.shapeIds, this.served);
   }
 
-  private async one(wire: Wire, number: number): Promise<void> {
-    const request = this.draft(number);
+  private async runOne(wire: Wire, number: number): Promise<void> {
+    const request = this.draftOf(number);
     const { label, wrong } = judge(request, await wire.send(request));
     this.labels.set(label, (this.labels.get(label) ?? 0) + 1);
     if (wrong === null) return;
@@ -195,15 +196,15 @@ class FuzzRun {
     );
   }
 
-  /** Another caller meanwhile. */
+  /** Measures latency for another caller in the background. */
   private async probe(isOver: () => boolean): Promise<void> {
     const wire = new Wire(this.port);
     const bytes = Buffer.from('GET /health HTTP/1.1\r\nhost: x\r\n\r\n');
     while (!isOver() && !this.testbed.gateway.over) {
       const startedAt = performance.now();
-      const { kind } = await wire.send({ method: 'GET', bytes, alone: false, broken: false });
+      const { kind } = await wire.send({ method: 'GET', bytes, isAlone: false, isIncomplete: false });
       this.probes.push(kind === 'answer' ? performance.now() - startedAt : Infinity);
-      await new Promise((resolve) => setTimeout(resolve, PROBE_EVERY_MS));
+      await new Promise((resolve) => setTimeout(resolve, PROBE_INTERVAL_MS));
     }
     wire.close();
   }
@@ -215,13 +216,13 @@ class FuzzRun {
 }
 
 async function showOne(
-  testbed: Testbed,
-  places: Places,
-  served: readonly Shape[],
+  testbed: HostileTestbed,
+  shapeIds: ShapeIds,
+  served: readonly RequestShape[],
   seed: number,
   number: number,
 ): Promise<void> {
-  const request = draft(chanceOf(seed, number), places, served);
+  const request = createDraft(chanceOf(seed, number), shapeIds, served);
   const wire = new Wire(Number(new URL(testbed.url).port));
   const outcome = await wire.send(request);
   wire.close();

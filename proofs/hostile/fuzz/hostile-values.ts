@@ -1,9 +1,9 @@
-import type { Chance } from '../../../test/system/chance';
+import type { SeededRandom } from '../../../test/system/seeded-random';
 
-/** A placeholder for text that no JSON printer writes. */
-const raw = (text: string): string => `\u0001raw:${text}\u0001`;
+/** Placeholder for text that no JSON serialiser produces. */
+const rawPlaceholder = (text: string): string => `\u0001raw:${text}\u0001`;
 
-/** Puts the pieces that are not JSON, or only just, where their places were kept. */
+/** Replaces the placeholders with pieces that are invalid or barely valid JSON. */
 export const withRawPieces = (json: string): string =>
   json.replace(/"\\u0001raw:(.*?)\\u0001"/g, (_all, text: string) => text);
 
@@ -62,15 +62,16 @@ const rawPieces: readonly string[] = [
   '{"a":1,"a":2}',
 ];
 
-export function hostileValue(chance: Chance): unknown {
-  const kind = chance.whole(0, 19);
-  if (kind === 0) return 'x'.repeat(1 + chance.whole(0, 99_999));
-  if (kind === 1) return nested(1 + chance.whole(0, 89), chance.flip(0.5));
-  if (kind === 2) return Array.from({ length: chance.whole(0, 4999) }, () => 1);
+export function hostileValue(chance: SeededRandom): unknown {
+  const kind = chance.integer(0, 19);
+  if (kind === 0) return 'x'.repeat(1 + chance.integer(0, 99_999));
+  if (kind === 1) return nested(1 + chance.integer(0, 89), chance.flip(0.5));
+  if (kind === 2) return Array.from({ length: chance.integer(0, 4999) }, () => 1);
   if (kind === 3)
-    return Object.fromEntries(Array.from({ length: chance.whole(0, 1999) }, (_, at) => [`k${at}`, at]));
-  if (kind === 4) return Array.from({ length: chance.whole(0, 299) }, () => ({ role: 'user', content: 'x' }));
-  if (kind < 8) return raw(chance.pick(rawPieces));
+    return Object.fromEntries(Array.from({ length: chance.integer(0, 1999) }, (_, at) => [`k${at}`, at]));
+  if (kind === 4)
+    return Array.from({ length: chance.integer(0, 299) }, () => ({ role: 'user', content: 'x' }));
+  if (kind < 8) return rawPlaceholder(chance.pick(rawPieces));
   return structuredClone(chance.pick(plain));
 }
 

@@ -1,5 +1,5 @@
-/** Requests as they should be: what the others are made from. */
-export interface Shape {
+/** Valid requests from which the fuzzed ones are derived. */
+export interface RequestShape {
   readonly method: string;
   readonly path: string;
   readonly key: 'demo' | 'root' | 'none';
@@ -92,16 +92,16 @@ const newKey = {
   metadata: { team: 'proof' },
 };
 
-const post = (path: string, body: Shape['body'], key: Shape['key'] = 'demo'): Shape => ({
+const post = (path: string, body: RequestShape['body'], key: RequestShape['key'] = 'demo'): RequestShape => ({
   method: 'POST',
   path,
   key,
   ...(body === undefined ? {} : { body }),
 });
-const get = (path: string, key: Shape['key']): Shape => ({ method: 'GET', path, key });
+const get = (path: string, key: RequestShape['key']): RequestShape => ({ method: 'GET', path, key });
 
-/** Every route below /v1. `{key_id}` and `{request_id}` become ids that exist. */
-export const shapes: readonly Shape[] = [
+/** Every route below /v1. `{key_id}` and `{request_id}` are replaced by existing ids. */
+export const shapes: readonly RequestShape[] = [
   post('/v1/chat/completions', chat),
   post('/v1/chat/completions', chatTools),
   post('/v1/messages', messages),
@@ -144,5 +144,5 @@ export const shapes: readonly Shape[] = [
   { method: 'DELETE', path: '/v1/manage/keys/00000000-0000-7000-8000-000000000000', key: 'root' },
 ];
 
-/** A route's own requests go there: without query, ids in the places they belong. */
-export const pathOf = ({ path }: Shape): string => path.split('?')[0] as string;
+/** Path of a route without its query, with placeholders. */
+export const pathOf = ({ path }: RequestShape): string => path.split('?')[0] as string;

@@ -9,9 +9,10 @@ export interface WireAnswer {
 }
 
 /**
- * `closed`: hung up without a whole answer. `silent`: neither answered nor hung up in time. `refused`: no server listens.
+ * `closed`: connection closed before a complete response. `silent`: neither a response nor a close before the deadline.
+ * `refused`: no server listens.
  */
-export type Outcome =
+export type WireOutcome =
   | { readonly kind: 'answer'; readonly answer: WireAnswer }
   | { readonly kind: 'closed' }
   | { readonly kind: 'silent' }
@@ -21,26 +22,27 @@ export interface WireRequest {
   readonly method: string;
   readonly bytes: Buffer;
   /** No other request follows on the connection. */
-  readonly alone: boolean;
-  /** It promises more than it sends, so that nothing but its end can be waited for. */
-  readonly broken: boolean;
+  readonly isAlone: boolean;
+  /** Announces more bytes than it sends, so that only the end of the connection can be awaited. */
+  readonly isIncomplete: boolean;
 }
 
 const DEADLINE_MS = 15_000;
 
-/** A connection that sends exactly the bytes it is given, and is used again where HTTP allows it. */
+/** A connection that sends bytes unchanged and is reused if HTTP allows it. */
 export class Wire {
   private socket: Socket | null = null;
 
   constructor(private readonly port: number) {}
 
-  async send({ method, bytes, alone, broken }: WireRequest): Promise<Outcome> {
+  async send({ method, bytes, isAlone: alone, isIncomplete: broken }: WireRequest): Promise<WireOutcome> {
     if (alone) this.close();
     const socket = await this.open();
     if (socket === null) return { kind: 'refused' };
     const outcome = await exchange(socket, bytes, method === 'HEAD', broken);
-    const keeps = outcome.kind === 'answer' && outcome.answer.headers['connection'] !== 'close' && !alone;
-    if (!keeps) this.close();
+    const keepsAlive =
+      outcome.kind === 'answer' && outcome.answer.headers['connection'] !== 'close' && !alone;
+    if (!keepsAlive) this.close();
     return outcome;
   }
 
@@ -59,10 +61,10 @@ export class Wire {
   }
 }
 
-function exchange(socket: Socket, bytes: Buffer, headOnly: boolean, half: boolean): Promise<Outcome> {
+function exchange(socket: Socket, bytes: Buffer, headOnly: boolean, isHalf: boolean): Promise<WireOutcome> {
   return new Promise((resolve) => {
     let received: Buffer = Buffer.alloc(0);
-    const finish = (outcome: Outcome): void => {
+    const finish = (outcome: WireOutcome): void => {
       clearTimeout(timer);
       socket.off('data', onData).off('close', onClose).off('end', onClose);
       resolve(outcome);
@@ -78,18 +80,18 @@ function exchange(socket: Socket, bytes: Buffer, headOnly: boolean, half: boolea
       finish(answer === null ? { kind: 'closed' } : { kind: 'answer', answer });
     };
     socket.on('data', onData).on('close', onClose).on('end', onClose);
-    if (half) socket.end(bytes);
+    if (isHalf) socket.end(bytes);
     else socket.write(bytes);
   });
 }
 
-/** Null until the answer is whole. */
+/** Returns null until the response is complete. */
 function parse(bytes: Buffer, headOnly: boolean, closed: boolean): WireAnswer | null {
   const end = bytes.indexOf('\r\n\r\n');
   if (end === -1) return null;
   const [first = '', ...lines] = bytes.toString('latin1', 0, end).split('\r\n');
   const status = Number(first.split(' ')[1]);
-  // Such as "100 Continue": the real one follows.
+  // An interim response such as "100 Continue"; the final one follows.
   if (status < 200) return parse(bytes.subarray(end + 4), headOnly, closed);
   const headers: Record<string, string> = {};
   for (const line of lines) {
@@ -101,28 +103,28 @@ function parse(bytes: Buffer, headOnly: boolean, closed: boolean): WireAnswer | 
 }
 
 function bodyOf(
-  rest: Buffer,
+  bodyBytes: Buffer,
   status: number,
   headers: Readonly<Record<string, string>>,
   headOnly: boolean,
   closed: boolean,
 ): Buffer | null {
   if (headOnly || status === 204 || status === 304) return Buffer.alloc(0);
-  if (headers['transfer-encoding'] === 'chunked') return unchunked(rest);
+  if (headers['transfer-encoding'] === 'chunked') return decodeChunks(bodyBytes);
   const length = headers['content-length'];
-  if (length === undefined) return closed ? rest : null;
-  return rest.length < Number(length) ? null : rest.subarray(0, Number(length));
+  if (length === undefined) return closed ? bodyBytes : null;
+  return bodyBytes.length < Number(length) ? null : bodyBytes.subarray(0, Number(length));
 }
 
-function unchunked(rest: Buffer): Buffer | null {
+function decodeChunks(bodyBytes: Buffer): Buffer | null {
   const pieces: Buffer[] = [];
   for (let at = 0; ;) {
-    const line = rest.indexOf('\r\n', at);
+    const line = bodyBytes.indexOf('\r\n', at);
     if (line === -1) return null;
-    const size = parseInt(rest.toString('latin1', at, line), 16);
-    if (size === 0) return rest.indexOf('\r\n\r\n', line) === -1 ? null : Buffer.concat(pieces);
-    if (!(size > 0) || rest.length < line + 2 + size + 2) return null;
-    pieces.push(rest.subarray(line + 2, line + 2 + size));
+    const size = parseInt(bodyBytes.toString('latin1', at, line), 16);
+    if (size === 0) return bodyBytes.indexOf('\r\n\r\n', line) === -1 ? null : Buffer.concat(pieces);
+    if (!(size > 0) || bodyBytes.length < line + 2 + size + 2) return null;
+    pieces.push(bodyBytes.subarray(line + 2, line + 2 + size));
     at = line + 2 + size + 2;
   }
 }

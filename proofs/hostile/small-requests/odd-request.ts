@@ -1,4 +1,4 @@
-import type { Chance } from '../../../test/system/chance';
+import type { SeededRandom } from '../../../test/system/seeded-random';
 
 export interface OddRequest {
   /** Names the shape and length of the odd part. */
@@ -7,7 +7,7 @@ export interface OddRequest {
   readonly bytes: Buffer;
 }
 
-/** Node takes a head of 16 KiB; the request line and the usual headers need the rest. */
+/** Node accepts 16 KiB of headers; the request line and the usual headers need the remainder. */
 const MAX_PART_BYTES = 15_000;
 
 const pieces: readonly string[] = [
@@ -120,7 +120,7 @@ const headerNames: readonly string[] = [
   'x-session-id',
 ];
 
-/** Beginnings that lead the repetition past a first check. */
+/** Prefixes that get a repetition past a first check. */
 const prefixes: readonly string[] = [
   '',
   '',
@@ -137,7 +137,7 @@ const SAME_ORIGIN = 'sec-fetch-site: same-origin';
 
 const URL_ENCODED = 'application/x-www-form-urlencoded';
 
-/** Media types of a body, with what surrounds the odd text. */
+/** Media types of a body, with the text before and after the odd part. */
 const forms: readonly (readonly [type: string, before: string, after: string])[] = [
   [URL_ENCODED, '', ''],
   ...['email', 'password', 'name', 'next', 'token', 'state', 'page'].map(
@@ -153,7 +153,7 @@ const forms: readonly (readonly [type: string, before: string, after: string])[]
 const verbs: readonly string[] = ['GET', 'GET', 'GET', 'POST', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'];
 
 /** Returns a request without a key whose path, query, body or one header repeats a piece of text. */
-export function drawOddRequest(chance: Chance, paths: readonly string[]): OddRequest {
+export function drawOddRequest(chance: SeededRandom, paths: readonly string[]): OddRequest {
   const part = chance.pick(['path', 'path', 'query', 'query', 'header', 'header', 'header', 'body'] as const);
   const method = part === 'body' ? 'POST' : chance.pick(verbs);
   const [piece, otherPiece] = [chance.pick(pieces), chance.pick(pieces)];
@@ -180,7 +180,7 @@ export function drawOddRequest(chance: Chance, paths: readonly string[]): OddReq
     ...(part === 'header' ? [`${name}: ${text}`] : []),
     ...(part === 'body' ? [`content-type: ${type}`, `content-length: ${body.length}`, SAME_ORIGIN] : []),
   ];
-  // A space or a tab would end the target.
+  // A space or a tab would end the request target.
   const target = targets[part].replaceAll(' ', '%20').replaceAll('\t', '%09');
   return {
     name: `${method} ${part === 'path' ? '' : `${path} `}${name} ${JSON.stringify(prefix + unit)} × ${count} ${end}`,

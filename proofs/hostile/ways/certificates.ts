@@ -5,7 +5,7 @@ import { projectFolder } from '../../../test/system/program';
 const fixture = (name: string): string =>
   readFileSync(join(projectFolder, 'test', 'fixtures', 'tls', name), 'utf8');
 
-/** Nobody else vouches for them: the supplier's is for this machine, the other is ours. */
+/** Certificates of private authorities: the supplier's for this machine, and our client certificate. */
 export const certificates = {
   supplier: fixture('directory.cert.pem'),
   supplierKey: fixture('directory.key.pem'),

@@ -3,14 +3,14 @@ import { type AddressInfo, connect, type Server, type Socket } from 'node:net';
 import { createServer } from 'node:tls';
 import { certificates } from './certificates';
 
-/** TLS before a plain server of this machine: it asks for our certificate, and takes no other. */
-export interface Front {
+/** TLS front of a local plain server that requires our client certificate. */
+export interface TlsFront {
   readonly port: number;
   stop(): void;
 }
 
-/** A private authority vouches for it, and it knows one client. */
-const asking = {
+/** Signed by a private authority; accepts a single client. */
+const tlsOptions = {
   cert: certificates.supplier,
   key: certificates.supplierKey,
   ca: certificates.client,
@@ -18,11 +18,11 @@ const asking = {
   rejectUnauthorized: true,
 };
 
-/** Bytes go on as they are. */
-export const secureFront = (port: number, onTaken: () => void): Promise<Front> =>
-  frontOf(
-    createServer({ ...asking, allowHalfOpen: true, noDelay: true }, (socket) => {
-      onTaken();
+/** Forwards bytes unchanged. */
+export const secureFront = (port: number, onConnection: () => void): Promise<TlsFront> =>
+  startFront(
+    createServer({ ...tlsOptions, allowHalfOpen: true, noDelay: true }, (socket) => {
+      onConnection();
       const target = connect({ port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true });
       target.on('error', () => socket.destroy()).on('close', () => socket.end());
       socket.on('error', () => target.destroy()).on('close', () => target.destroy());
@@ -30,8 +30,8 @@ export const secureFront = (port: number, onTaken: () => void): Promise<Front> =
     }),
   );
 
-/** On every address of the machine, of both families. */
-async function frontOf(server: Server): Promise<Front> {
+/** Listens on every address of the machine, IPv4 and IPv6. */
+async function startFront(server: Server): Promise<TlsFront> {
   const sockets = new Set<Socket>();
   server.on('secureConnection', (socket: Socket) => sockets.add(socket.on('error', () => undefined)));
   server.on('tlsClientError', () => undefined);

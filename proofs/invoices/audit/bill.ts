@@ -1,9 +1,9 @@
-/** The bill prices counts by a price list, in exact fractions. Nothing here is shared with the service. */
+/** Prices counts by a price list in exact fractions; shares no code with the service. */
 
-export type Words = Readonly<Record<string, unknown>>;
+export type PriceObject = Readonly<Record<string, unknown>>;
 
-/** Each token in one bucket, under the names of the price list. */
-export interface Counts {
+/** Each token counted in one bucket, named as in the price list. */
+export interface BilledCounts {
   readonly tokens: Readonly<Record<string, number>>;
   readonly calls: number;
   readonly milliseconds: number;
@@ -20,9 +20,9 @@ interface Fraction {
 const NANO = 1_000_000_000n;
 const MILLION: Fraction = { over: 1n, under: 1_000_000n };
 const MINUTE: Fraction = { over: 1n, under: 60_000n };
-const nothing: Fraction = { over: 0n, under: 1n };
-/** Words for the usual price; `auto` is the supplier's choice, and it named none. */
-const usual = new Set([
+const ZERO: Fraction = { over: 0n, under: 1n };
+/** Values that mean the usual price; `auto` is the supplier's choice, without a named tier. */
+const DEFAULT_MODES = new Set([
   'auto',
   'default',
   'standard',
@@ -33,8 +33,8 @@ const usual = new Set([
 ]);
 const modeFields = ['service_tier', 'speed', 'inference_geo'];
 const inputs = ['input', 'cache_read', 'cache_write', 'cache_write_long', 'audio_input', 'image'];
-/** A bucket without a rate of its own has that of another. */
-const insteadOf: Readonly<Record<string, string>> = {
+/** Fallback buckets of buckets without their own rate. */
+const FALLBACK_BUCKETS: Readonly<Record<string, string>> = {
   cache_read: 'input',
   cache_write: 'input',
   cache_write_long: 'cache_write',
@@ -45,16 +45,17 @@ const insteadOf: Readonly<Record<string, string>> = {
   image_output: 'output',
 };
 
-const whole = (count: number): Fraction => ({ over: BigInt(count), under: 1n });
+const fractionOf = (count: number): Fraction => ({ over: BigInt(count), under: 1n });
 const times = (a: Fraction, b: Fraction): Fraction => ({ over: a.over * b.over, under: a.under * b.under });
 const plus = (a: Fraction, b: Fraction): Fraction => ({
   over: a.over * b.under + b.over * a.under,
   under: a.under * b.under,
 });
-const isMore = (a: Fraction, b: Fraction): boolean => a.over * b.under > b.over * a.under;
-const most = (list: readonly Fraction[]): Fraction => list.reduce((a, b) => (isMore(b, a) ? b : a), nothing);
-const inWords = (value: unknown): Words =>
-  typeof value === 'object' && value !== null ? (value as Words) : {};
+const isGreater = (a: Fraction, b: Fraction): boolean => a.over * b.under > b.over * a.under;
+const maximum = (list: readonly Fraction[]): Fraction =>
+  list.reduce((a, b) => (isGreater(b, a) ? b : a), ZERO);
+const asFields = (value: unknown): PriceObject =>
+  typeof value === 'object' && value !== null ? (value as PriceObject) : {};
 
 export function decimal(value: unknown): Fraction {
   const text = String(value);
@@ -68,98 +69,103 @@ export function ceiling({ over, under }: Fraction): bigint {
   return (over * NANO + under - 1n) / under;
 }
 
-interface Mode {
+interface ServedMode {
   readonly multiplier: Fraction;
-  readonly rates: Words | null;
+  readonly rates: PriceObject | null;
 }
 
-/** A price list says `service_tier: {flex: …}`, the audit of a key `modes: {"service_tier=flex": …}`. */
-function modesOf(price: Words, field: string): ReadonlyMap<string, Mode> {
-  const listed = Object.entries(inWords(price[field])).map(([value, given]) => {
-    const { multiplier, ...rates } = inWords(given);
+/** A price list has `service_tier: {flex: …}`, the audit of a key `modes: {"service_tier=flex": …}`. */
+function modesOf(price: PriceObject, field: string): ReadonlyMap<string, ServedMode> {
+  const listedModes = Object.entries(asFields(price[field])).map(([value, given]) => {
+    const { multiplier, ...rates } = asFields(given);
     const own = 'input' in rates ? rates : null;
     return [value, { multiplier: decimal(multiplier ?? 1), rates: own }] as const;
   });
-  const shown = Object.entries(inWords(price['modes'])).flatMap(([name, given]) => {
-    const { multiplier, rates } = inWords(given);
-    const own = rates === undefined ? null : inWords(rates);
-    const mode: Mode = { multiplier: decimal(multiplier ?? 1), rates: own };
+  const auditedModes = Object.entries(asFields(price['modes'])).flatMap(([name, given]) => {
+    const { multiplier, rates } = asFields(given);
+    const own = rates === undefined ? null : asFields(rates);
+    const mode: ServedMode = { multiplier: decimal(multiplier ?? 1), rates: own };
     return name.startsWith(`${field}=`) ? [[name.slice(field.length + 1), mode] as const] : [];
   });
-  return new Map([...listed, ...shown]);
+  return new Map([...listedModes, ...auditedModes]);
 }
 
-function rateOf(rates: Words, bucket: string): Fraction {
+function rateOf(rates: PriceObject, bucket: string): Fraction {
   if (rates[bucket] !== undefined) return decimal(rates[bucket]);
-  const other = insteadOf[bucket];
-  return other === undefined ? nothing : rateOf(rates, other);
+  const other = FALLBACK_BUCKETS[bucket];
+  return other === undefined ? ZERO : rateOf(rates, other);
 }
 
-/** Of every tier that is reached the rates it names stand over those below. */
-function ratesFor(list: Words, entered: number): Words {
-  const tiers = Array.isArray(list['tiers']) ? (list['tiers'] as Words[]) : [];
-  return tiers.reduce<Words>(
-    (rates, tier) => (entered > Number(tier['above_input_tokens']) ? { ...rates, ...tier } : rates),
+/** Rates of a higher tier that is reached override those of the tiers below. */
+function ratesFor(list: PriceObject, inputTokens: number): PriceObject {
+  const tiers = Array.isArray(list['tiers']) ? (list['tiers'] as PriceObject[]) : [];
+  return tiers.reduce<PriceObject>(
+    (rates, tier) => (inputTokens > Number(tier['above_input_tokens']) ? { ...rates, ...tier } : rates),
     list,
   );
 }
 
-function tokensCost({ tokens }: Counts, price: Words, modes: readonly Mode[]): Fraction {
+function tokensCost({ tokens }: BilledCounts, price: PriceObject, modes: readonly ServedMode[]): Fraction {
   const own = modes.flatMap(({ rates }) => (rates === null ? [] : [rates]));
-  const entered = inputs.reduce((sum, bucket) => sum + (tokens[bucket] ?? 0), 0);
-  const lists = (own.length === 0 ? [price] : own).map((list) => ratesFor(list, entered));
-  let cost = nothing;
+  const inputTokens = inputs.reduce((sum, bucket) => sum + (tokens[bucket] ?? 0), 0);
+  const lists = (own.length === 0 ? [price] : own).map((list) => ratesFor(list, inputTokens));
+  let cost = ZERO;
   for (const [bucket, count] of Object.entries(tokens)) {
-    const rate = most(lists.map((rates) => rateOf(rates, bucket)));
-    cost = plus(cost, times(times(whole(count), rate), MILLION));
+    const rate = maximum(lists.map((rates) => rateOf(rates, bucket)));
+    cost = plus(cost, times(times(fractionOf(count), rate), MILLION));
   }
   return modes.reduce((sum, { multiplier }) => times(sum, multiplier), cost);
 }
 
-/** A mode that the list does not know costs what the dearest of its field does. */
-function modeSets(price: Words, served: Counts['modes']): readonly (readonly Mode[])[] {
-  let sets: readonly (readonly Mode[])[] = [[]];
+/** A mode that is not listed costs as much as the most expensive listed mode of its field. */
+function modeSets(
+  price: PriceObject,
+  servedModes: BilledCounts['modes'],
+): readonly (readonly ServedMode[])[] {
+  let sets: readonly (readonly ServedMode[])[] = [[]];
   for (const field of modeFields) {
-    const value = served[field];
-    if (value === undefined || usual.has(value)) continue;
-    const listed = modesOf(price, field);
-    const mode = listed.get(value);
-    const choices = mode === undefined ? [[], ...[...listed.values()].map((one) => [one])] : [[mode]];
+    const value = servedModes[field];
+    if (value === undefined || DEFAULT_MODES.has(value)) continue;
+    const listedModes = modesOf(price, field);
+    const mode = listedModes.get(value);
+    const choices = mode === undefined ? [[], ...[...listedModes.values()].map((one) => [one])] : [[mode]];
     sets = sets.flatMap((set) => choices.map((choice) => [...set, ...choice]));
   }
   return sets;
 }
 
-const free = new Set(['url_fetch', 'computer_use']);
-const eitherOr: Readonly<Record<string, string>> = {
+const FREE_USES = new Set(['url_fetch', 'computer_use']);
+const ALTERNATIVE_NAMES: Readonly<Record<string, string>> = {
   grounded_prompt: 'grounding_query',
   grounding_query: 'grounded_prompt',
 };
 
-function useRate(uses: Words, name: string): Fraction {
+function useRate(uses: PriceObject, name: string): Fraction {
   const rate = uses[name] ?? (name.startsWith('web_search_') ? uses['web_search'] : undefined);
   if (rate !== undefined) return decimal(rate);
-  if (free.has(name) || uses[eitherOr[name] ?? ''] !== undefined) return nothing;
-  return most(Object.values(uses).map(decimal));
+  if (FREE_USES.has(name) || uses[ALTERNATIVE_NAMES[name] ?? ''] !== undefined) return ZERO;
+  return maximum(Object.values(uses).map(decimal));
 }
 
-function imageRate(images: Words, name: string): Fraction {
+function imageRate(images: PriceObject, name: string): Fraction {
   const [quality = '', size = ''] = name.split('/');
   const rate = images[name] ?? images[size] ?? images[quality];
-  return rate === undefined ? most(Object.values(images).map(decimal)) : decimal(rate);
+  return rate === undefined ? maximum(Object.values(images).map(decimal)) : decimal(rate);
 }
 
-/** Rounded up once, after everything has been added and taken times a mark-up. */
-export function billOf(counts: Counts, price: Words, factor: unknown = 1): bigint {
+/** Rounded up once, after everything has been added and multiplied by the mark-up. */
+export function billOf(counts: BilledCounts, price: PriceObject, factor: unknown = 1): bigint {
   const uses = Object.entries(counts.uses).map(([name, count]) =>
-    times(whole(count), useRate(inWords(price['uses']), name)),
+    times(fractionOf(count), useRate(asFields(price['uses']), name)),
   );
   const images = Object.entries(counts.images).map(([name, count]) =>
-    times(whole(count), imageRate(inWords(price['images']), name)),
+    times(fractionOf(count), imageRate(asFields(price['images']), name)),
   );
-  const calls = times(whole(counts.calls), decimal(price['per_call'] ?? 0));
-  const sound = times(times(whole(counts.milliseconds), MINUTE), decimal(price['per_minute'] ?? 0));
-  const beside = [...uses, ...images, calls, sound].reduce(plus, nothing);
-  const bills = modeSets(price, counts.modes).map((modes) => plus(beside, tokensCost(counts, price, modes)));
-  return ceiling(times(most(bills), decimal(factor)));
+  const calls = times(fractionOf(counts.calls), decimal(price['per_call'] ?? 0));
+  const audioCost = times(times(fractionOf(counts.milliseconds), MINUTE), decimal(price['per_minute'] ?? 0));
+  const otherCosts = [...uses, ...images, calls, audioCost].reduce(plus, ZERO);
+  const bills = modeSets(price, counts.modes).map((modes) =>
+    plus(otherCosts, tokensCost(counts, price, modes)),
+  );
+  return ceiling(times(maximum(bills), decimal(factor)));
 }

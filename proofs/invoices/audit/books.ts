@@ -1,16 +1,16 @@
 import { Client } from 'pg';
 
-type Cell = string | number | boolean | null;
+type DatabaseValue = string | number | boolean | null;
 
-/** A row of the records as it stands in the database; whole numbers of any size come as text. */
-export interface RecordRow {
+/** A row of the request records as stored in the database; bigints are strings. */
+export interface RequestRecordRow {
   readonly request_id: string;
-  readonly key_id: Cell;
-  readonly user_id: Cell;
-  readonly organisation_id: Cell;
-  readonly department_id: Cell;
-  readonly project_id: Cell;
-  readonly wallet_id: Cell;
+  readonly key_id: DatabaseValue;
+  readonly user_id: DatabaseValue;
+  readonly organisation_id: DatabaseValue;
+  readonly department_id: DatabaseValue;
+  readonly project_id: DatabaseValue;
+  readonly wallet_id: DatabaseValue;
   readonly model: string;
   readonly supplier: string;
   readonly input_tokens: number;
@@ -26,16 +26,15 @@ export interface RecordRow {
   readonly gates: readonly { readonly verdict: string }[] | null;
 }
 
-export interface Books {
-  readonly records: readonly RecordRow[];
-  /** Spent by kind and owner, `key 7`, over all windows of it. */
-  readonly spent: ReadonlyMap<string, bigint>;
+export interface AuditedBooks {
+  readonly records: readonly RequestRecordRow[];
+  /** Spending per kind and owner, such as `key 7`, over all its windows. */
+  readonly spentByOwner: ReadonlyMap<string, bigint>;
   readonly escrowed: bigint;
-  /** Every entry of the ledger. */
-  readonly entries: readonly Entry[];
+  readonly entries: readonly LedgerEntry[];
 }
 
-export interface Entry {
+export interface LedgerEntry {
   readonly transaction_id: string;
   readonly transaction: string;
   readonly account: string;
@@ -43,26 +42,26 @@ export interface Entry {
   readonly amount: string;
 }
 
-export async function readBooks(databaseUrl: string): Promise<Books> {
+export async function readBooks(databaseUrl: string): Promise<AuditedBooks> {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
   try {
-    const records = await client.query<RecordRow>('SELECT * FROM request_record');
+    const records = await client.query<RequestRecordRow>('SELECT * FROM request_record');
     const windows = await client.query<Record<'kind' | 'owner_id' | 'spent' | 'escrowed', string>>(
       'SELECT kind, owner_id, spent, escrowed FROM spending_window',
     );
-    const entries = await client.query<Entry>(
+    const entries = await client.query<LedgerEntry>(
       `SELECT e.transaction_id, t.kind AS transaction, a.kind AS account, a.owner_id, e.amount
          FROM ledger_entry e JOIN ledger_account a ON a.id = e.account_id
          JOIN ledger_transaction t ON t.id = e.transaction_id`,
     );
-    const spent = new Map<string, bigint>();
+    const spentByOwner = new Map<string, bigint>();
     let escrowed = 0n;
     for (const row of windows.rows) {
-      add(spent, `${row.kind} ${row.owner_id}`, BigInt(row.spent));
+      add(spentByOwner, `${row.kind} ${row.owner_id}`, BigInt(row.spent));
       escrowed += BigInt(row.escrowed);
     }
-    return { records: records.rows, spent, escrowed, entries: entries.rows };
+    return { records: records.rows, spentByOwner, escrowed, entries: entries.rows };
   } finally {
     await client.end();
   }

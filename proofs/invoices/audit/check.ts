@@ -4,14 +4,14 @@ export interface CheckLine {
   readonly found: string;
 }
 
-const MOST_SHOWN = 3;
+const MAX_SHOWN = 3;
 
-/** One JSON line. */
-export function check(what: string, checked: number, wrong: readonly string[]): void {
-  const found =
-    wrong.length === 0
+/** Prints one check as a JSON line. */
+export function check(what: string, checked: number, failures: readonly string[]): void {
+  const summary =
+    failures.length === 0
       ? `${checked} of ${checked}`
-      : `${wrong.length} of ${checked} differ: ${wrong.slice(0, MOST_SHOWN).join('; ')}`;
-  const line: CheckLine = { what, holds: wrong.length === 0 && checked > 0, found };
+      : `${failures.length} of ${checked} differ: ${failures.slice(0, MAX_SHOWN).join('; ')}`;
+  const line: CheckLine = { what, holds: failures.length === 0 && checked > 0, found: summary };
   process.stdout.write(`${JSON.stringify(line)}\n`);
 }

@@ -1,14 +1,14 @@
 /**
- * Recomputes every component: from the bytes that suppliers were sent and answered with and the price list, and again
- * from the audit of the key. Shares no code with the service.
+ * Recomputes every component from the bytes exchanged with suppliers and the price list, and again from the audit of
+ * the key. Shares no code with the service.
  */
 import { readFileSync } from 'node:fs';
-import { billOf, ceiling, type Counts, decimal, type Words } from './bill';
+import { billOf, ceiling, type BilledCounts, decimal, type PriceObject } from './bill';
 import { readBooks } from './books';
 import { check } from './check';
 import { linesOf, wrongRequests } from './files';
-import { asJson, type Json } from './reading';
-import { billedBy, type Exchange } from './vendor-rules';
+import { asJson, type Json } from './response-reader';
+import { billedBy, type AuditedExchange } from './vendor-rules';
 
 export interface ComponentCall {
   readonly number: number;
@@ -16,7 +16,7 @@ export interface ComponentCall {
   readonly status: number;
   readonly requestId: string;
   readonly toldUsd: string | null;
-  /** The refusal said this. */
+  /** Text of the rejection. */
   readonly text: string;
 }
 
@@ -25,33 +25,33 @@ export interface ComponentEvidence {
   readonly databaseUrl: string;
   readonly paidIn: string;
   readonly calls: readonly ComponentCall[];
-  readonly exchanges: readonly Exchange[];
+  readonly exchanges: readonly AuditedExchange[];
   readonly audit: readonly Json[];
   readonly prices: Json;
-  /** The audit of the key and the request log as the files that a payer downloads. */
+  /** Audit of the key and request log as the files that a payer downloads. */
   readonly files: Readonly<Record<string, string>>;
 }
 
-interface Sum {
+interface ComponentSum {
   readonly call: ComponentCall;
   readonly provider: string;
-  readonly counts: Counts;
+  readonly counts: BilledCounts;
   readonly nano: bigint;
 }
 
 const numbersIn = (value: unknown): Record<string, number> => asJson(value) as Record<string, number>;
 
-/** The lane's own price before the model's. */
-function priceOf(file: Json, { provider, request, path }: Exchange, model: string): Words {
-  const listed = asJson(asJson(file['models'])[model]);
-  const lanes = listed['lanes'] as readonly Json[] | undefined;
-  const own = lanes?.find((lane) => lane['provider'] === provider)?.['price'];
-  if (listed['price'] === undefined) throw new Error(`${model} has no price for ${path}: ${request}`);
-  return asJson(own ?? listed['price']);
+/** The price of the lane takes precedence over that of the model. */
+function priceOf(file: Json, { provider, request, path }: AuditedExchange, model: string): PriceObject {
+  const listedModel = asJson(asJson(file['models'])[model]);
+  const lanes = listedModel['lanes'] as readonly Json[] | undefined;
+  const ownPrice = lanes?.find((lane) => lane['provider'] === provider)?.['price'];
+  if (listedModel['price'] === undefined) throw new Error(`${model} has no price for ${path}: ${request}`);
+  return asJson(ownPrice ?? listedModel['price']);
 }
 
-/** The audit of a key says that this was used, in the words of the price list. */
-function shown(row: Json): Counts {
+/** Counts that the audit of a key reports, named as in the price list. */
+function countsOfRow(row: Json): BilledCounts {
   const count = (name: string): number => Number(row[name]);
   const modes = ['service_tier', 'speed', 'inference_geo'].flatMap((name) =>
     typeof row[name] === 'string' ? [[name, row[name]] as const] : [],
@@ -80,13 +80,13 @@ function shown(row: Json): Counts {
 async function main(): Promise<void> {
   const evidence = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as ComponentEvidence;
   const file = asJson(JSON.parse(readFileSync(evidence.priceFile, 'utf8')));
-  const { records, spent, escrowed, entries } = await readBooks(evidence.databaseUrl);
+  const { records, spentByOwner: spent, escrowed, entries } = await readBooks(evidence.databaseUrl);
   const recordOf = new Map(records.map((record) => [record.request_id, record]));
   const rowOf = new Map(evidence.audit.map((row) => [row['request_id'], row]));
   const exchanges = Map.groupBy(evidence.exchanges, ({ number }) => number);
   const sums = evidence.calls
     .filter(({ status }) => status === 200)
-    .flatMap((call): Sum[] => {
+    .flatMap((call): ComponentSum[] => {
       const exchange = exchanges.get(call.number)?.at(-1);
       const model = recordOf.get(call.requestId)?.model;
       if (exchange === undefined || model === undefined) return [];
@@ -94,15 +94,17 @@ async function main(): Promise<void> {
       const nano = billOf(counts, priceOf(file, exchange, model));
       return [{ call, provider: exchange.provider, counts, nano }];
     });
-  const differing = (costOf: (sum: Sum) => bigint | null): string[] =>
+  const differing = (costOf: (sum: ComponentSum) => bigint | null): string[] =>
     sums.flatMap((sum) => {
       const cost = costOf(sum);
       if (cost === sum.nano) return [];
       return [`${sum.call.number} ${sum.call.name}: ${cost}, not ${sum.nano}`];
     });
-  const all = evidence.calls.filter(({ status }) => status === 200).length;
-  check('each of these calls has one record and one answer of a supplier', all, [
-    ...(sums.length === all && records.length === all ? [] : [`${sums.length}, ${records.length} records`]),
+  const answeredCount = evidence.calls.filter(({ status }) => status === 200).length;
+  check('each of these calls has one record and one answer of a supplier', answeredCount, [
+    ...(sums.length === answeredCount && records.length === answeredCount
+      ? []
+      : [`${sums.length}, ${records.length} records`]),
   ]);
   check(
     'its record costs what its supplier’s bytes and the price list come to, to the nano-dollar',
@@ -114,7 +116,7 @@ async function main(): Promise<void> {
     sums.length,
     differing(({ call: { toldUsd } }) => (toldUsd === null ? null : ceiling(decimal(toldUsd)))),
   );
-  const row = ({ call }: Sum): Json => asJson(rowOf.get(call.requestId));
+  const row = ({ call }: ComponentSum): Json => asJson(rowOf.get(call.requestId));
   check(
     'so says the `cost` in the audit of the key',
     sums.length,
@@ -123,7 +125,7 @@ async function main(): Promise<void> {
   check(
     'so does the payer’s own sum of the fields of the audit and the prices beside it',
     sums.length,
-    differing((sum) => billOf(shown(row(sum)), asJson(evidence.prices[String(row(sum)['price_id'])]))),
+    differing((sum) => billOf(countsOfRow(row(sum)), asJson(evidence.prices[String(row(sum)['price_id'])]))),
   );
   for (const [name, file] of Object.entries(evidence.files)) {
     const lines = linesOf(file);

@@ -1,17 +1,24 @@
-import type { CallDialect, CallSeen, Evidence, SupplierRequest } from '../evidence';
+import type { CallDialect, CallSeen, Evidence, JournalRequest } from '../evidence';
 import { costOf, priceFor } from './price';
-import { type AnswerRead, asJson, eventsOf, readStream, readWhole, type Reported } from './reading';
+import {
+  type AuditedResponse,
+  asJson,
+  eventsOf,
+  readStream,
+  readComplete,
+  type ParsedUsage,
+} from './response-reader';
 
-/** A call has to be on record with this. */
-export interface Expected {
+/** Expected record of a call. */
+export interface ExpectedCharge {
   readonly supplier: string;
-  /** So many suppliers were asked. */
+  /** Number of suppliers that were called. */
   readonly tries: number;
-  /** Begun by one supplier and brought to its end by another. */
+  /** Whether one supplier started the response and another finished it. */
   readonly continued: boolean;
-  readonly used: Reported;
+  readonly usage: ParsedUsage;
   readonly cost: bigint;
-  readonly delivered: AnswerRead;
+  readonly delivered: AuditedResponse;
 }
 
 const BYTES_PER_TOKEN = 4;
@@ -23,44 +30,54 @@ const dialectOf: Readonly<Record<string, CallDialect>> = {
 };
 
 /**
- * The charge by the rules. A complete answer costs what the supplier reported. A broken one costs what was reported
- * at its start, and a token for every four bytes of the unreported rest. Null: no lane answered.
+ * Computes the charge by the rules: a complete response costs what the supplier reported. A broken one costs what was
+ * reported at its start, plus one token per four unreported bytes; null if no lane answered.
  */
 export async function expectedOf(
   call: CallSeen,
-  asked: readonly SupplierRequest[],
+  supplierRequests: readonly JournalRequest[],
   evidence: Evidence,
-): Promise<Expected | null> {
-  const begun = asked.filter(({ status }) => status === 200);
-  // An answer that came to its end is that of the last supplier; one that did not could not be continued by another.
-  const answered = call.ended ? begun.at(-1) : begun[0];
-  if (answered === undefined) return null;
-  const delivered = await askAgain(answered, evidence);
-  const used = usedBy(call, delivered);
-  const cost = costOf(used, priceFor(evidence.prices, call.model, answered.lane));
-  const continued = call.form === 'stream' && call.ended && begun.length > 1;
-  return { supplier: answered.lane, tries: asked.length, continued, used, cost, delivered };
+): Promise<ExpectedCharge | null> {
+  const startedRequests = supplierRequests.filter(({ status }) => status === 200);
+  // A complete response is that of the last supplier; an incomplete one was not continued by another.
+  const answeredRequest = call.ended ? startedRequests.at(-1) : startedRequests[0];
+  if (answeredRequest === undefined) return null;
+  const delivered = await repeatRequest(answeredRequest, evidence);
+  const usage = usedBy(call, delivered);
+  const cost = costOf(usage, priceFor(evidence.prices, call.model, answeredRequest.lane));
+  const continued = call.form === 'stream' && call.ended && startedRequests.length > 1;
+  return {
+    supplier: answeredRequest.lane,
+    tries: supplierRequests.length,
+    continued,
+    usage,
+    cost,
+    delivered,
+  };
 }
 
-function usedBy({ requestBytes }: CallSeen, { textBytes, reported, begun }: AnswerRead): Reported {
+function usedBy(
+  { requestBytes }: CallSeen,
+  { textBytes, reported, startUsage: begun }: AuditedResponse,
+): ParsedUsage {
   if (reported !== null) return reported;
-  const written = Math.ceil(textBytes / BYTES_PER_TOKEN);
-  if (begun !== null) return { ...begun, output: Math.max(begun.output, written) };
-  const read = Math.ceil(requestBytes / BYTES_PER_TOKEN);
-  return { input: read, output: written, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
+  const outputTokens = Math.ceil(textBytes / BYTES_PER_TOKEN);
+  if (begun !== null) return { ...begun, output: Math.max(begun.output, outputTokens) };
+  const inputTokens = Math.ceil(requestBytes / BYTES_PER_TOKEN);
+  return { input: inputTokens, output: outputTokens, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
 }
 
 /**
- * The simulated supplier is deterministic. It is asked again for the same bytes, by a name without faults. Of that
- * answer counts the part that the journal says was sent, and its report only if it was not withheld.
+ * Repeats the request to the deterministic simulator under a model name without faults. Only the part of the response
+ * that the journal reports as sent counts, and its usage report only if it was not withheld.
  */
-async function askAgain(request: SupplierRequest, { suppliers }: Evidence): Promise<AnswerRead> {
+async function repeatRequest(request: JournalRequest, { suppliers }: Evidence): Promise<AuditedResponse> {
   const dialect = dialectOf[request.path];
   const supplier = suppliers.find(({ name }) => name === request.lane);
   if (dialect === undefined || supplier === undefined || request.rawBody === null)
     throw new Error(`request ${request.id} of the journal cannot be repeated`);
   const body = asJson(JSON.parse(request.rawBody));
-  const unharmed = JSON.stringify({ ...body, model: 'sim-again' });
+  const healthyBody = JSON.stringify({ ...body, model: 'sim-again' });
   const answer = await fetch(supplier.url + request.path, {
     method: 'POST',
     headers: {
@@ -68,19 +85,19 @@ async function askAgain(request: SupplierRequest, { suppliers }: Evidence): Prom
       'anthropic-version': '2023-06-01',
       ...(dialect === 'messages' ? { 'x-api-key': 'sim-audit' } : { authorization: 'Bearer sim-audit' }),
     },
-    body: unharmed,
+    body: healthyBody,
     signal: AbortSignal.timeout(DEADLINE_MS),
   });
   const text = await answer.text();
   if (answer.status !== 200) throw new Error(`asked again, the supplier refused: ${text}`);
-  const read =
+  const response =
     body['stream'] === true
       ? readStream(dialect, eventsOf(text).slice(0, request.events))
-      : readWhole(dialect, text);
-  return request.faults.includes('wrong-usage') && !isDouble(body)
-    ? { ...read, reported: null, begun: null }
-    : read;
+      : readComplete(dialect, text);
+  return request.faults.includes('wrong-usage') && !reportsTwice(body)
+    ? { ...response, reported: null, startUsage: null }
+    : response;
 }
 
-/** The journal names the kind of a fault and not its variant; a report given twice is still a report. */
-const isDouble = ({ model }: ReturnType<typeof asJson>): boolean => model === 'sim-twice';
+/** The journal names the kind of a fault, not its variant; a usage report that arrives twice is still a report. */
+const reportsTwice = ({ model }: ReturnType<typeof asJson>): boolean => model === 'sim-twice';

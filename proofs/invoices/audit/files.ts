@@ -1,10 +1,10 @@
-/** Recomputes the files that a payer downloads, each from its own lines. Nothing here is shared with the service. */
-import { billOf, ceiling, type Counts, decimal, type Words } from './bill';
+/** Recomputes the files that a payer downloads, each from its own lines; shares no code with the service. */
+import { billOf, ceiling, type BilledCounts, decimal, type PriceObject } from './bill';
 
-export type Line = Readonly<Record<string, string>>;
+export type CsvLine = Readonly<Record<string, string>>;
 
-/** A file of comma-separated values, as RFC 4180 has it. */
-export function linesOf(file: string): Line[] {
+/** Parses CSV as defined by RFC 4180. */
+export function linesOf(file: string): CsvLine[] {
   const [names = [], ...rows] = file
     .trimEnd()
     .split(/\r\n(?=(?:[^"]*"[^"]*")*[^"]*$)/)
@@ -13,10 +13,10 @@ export function linesOf(file: string): Line[] {
         ([, quoted, plain = '']) => quoted?.replaceAll('""', '"') ?? plain,
       ),
     );
-  return rows.map((cells) => Object.fromEntries(names.map((name, place) => [name, cells[place] ?? ''])));
+  return rows.map((cells) => Object.fromEntries(names.map((name, index) => [name, cells[index] ?? ''])));
 }
 
-/** `web_search=3;file_search=1` */
+/** Parses `web_search=3;file_search=1`. */
 const numbersIn = (text = ''): Record<string, number> =>
   Object.fromEntries(
     text.split(';').flatMap((pair) => {
@@ -25,13 +25,13 @@ const numbersIn = (text = ''): Record<string, number> =>
     }),
   );
 
-/** Nano-dollars that the line of one request comes to: its fields, its price and its factor. */
-export function billOfLine(line: Line): bigint {
+/** Cost in nano-dollars of the line of one request, from its fields, price and factor. */
+export function billOfLine(line: CsvLine): bigint {
   const count = (name: string): number => {
     if (!/^\d+$/.test(line[name] ?? '')) throw new Error(`${name} is missing`);
     return Number(line[name]);
   };
-  const counts: Counts = {
+  const counts: BilledCounts = {
     tokens: {
       input: count('uncached_input_tokens'),
       cache_read: count('cache_read_tokens'),
@@ -52,35 +52,35 @@ export function billOfLine(line: Line): bigint {
       ['service_tier', 'speed', 'inference_geo'].flatMap((name) => (line[name] ? [[name, line[name]]] : [])),
     ),
   };
-  const price = line['price'] ? (JSON.parse(line['price']) as Words) : null;
+  const price = line['price'] ? (JSON.parse(line['price']) as PriceObject) : null;
   return price === null ? 0n : billOf(counts, price, line['price_factor'] || 1);
 }
 
-/** The lines of requests whose cost is another than their own fields come to. */
+/** Lines of requests whose cost differs from what their own fields amount to. */
 export const wrongRequests = (file: string): string[] =>
   linesOf(file).flatMap((line) => {
-    const due = billOfLine(line);
-    const told = ceiling(decimal(line['cost']));
-    return due === told ? [] : [`${line['request_id']}: ${told}, not ${due}`];
+    const expectedCost = billOfLine(line);
+    const listedCost = ceiling(decimal(line['cost']));
+    return expectedCost === listedCost ? [] : [`${line['request_id']}: ${listedCost}, not ${expectedCost}`];
   });
 
 const nano = (text = ''): bigint => {
   const amount = ceiling(decimal(text.replace(/^-/, '') || '0'));
   return text.startsWith('-') ? -amount : amount;
 };
-const total = (lines: readonly Line[], ...names: string[]): bigint =>
+const total = (lines: readonly CsvLine[], ...names: string[]): bigint =>
   lines
     .filter(({ line = '' }) => names.includes(line))
     .reduce((sum, { amount_usd: amount }) => sum + nano(amount), 0n);
 
-/** A statement adds up, by members and by projects; a factor is no amount. */
+/** Checks that a statement adds up, by members and by projects; a factor is not an amount. */
 export function wrongStatement(file: string): string[] {
   const lines = linesOf(file);
-  const moved = total(lines, 'opening', 'posting', 'further_postings') - total(lines, 'closing');
+  const difference = total(lines, 'opening', 'posting', 'further_postings') - total(lines, 'closing');
   return [
     ...['member', 'project'].flatMap((by) => {
-      const used = total(lines, by, `other_${by}s`);
-      return used === -moved ? [] : [`by ${by} ${used}, not ${-moved}`];
+      const sumOfGroup = total(lines, by, `other_${by}s`);
+      return sumOfGroup === -difference ? [] : [`by ${by} ${sumOfGroup}, not ${-difference}`];
     }),
     ...lines.flatMap(({ line, price_factor: factor, amount_usd: amount }) =>
       (line === 'price_factor') === (factor !== '' && amount === '')
@@ -90,20 +90,22 @@ export function wrongStatement(file: string): string[] {
   ];
 }
 
-/** The newest first: each balance is the one below it and its own amount. */
+/** Newest first: each balance is the one below plus its own amount. */
 export function wrongLedger(file: string): string[] {
   const lines = linesOf(file);
-  return lines.flatMap(({ at, amount_usd: amount, balance_usd: balance }, place) => {
-    const due = nano(lines[place + 1]?.['balance_usd']) + nano(amount);
-    return due === nano(balance) ? [] : [`${at}: ${balance}, not ${due}`];
+  return lines.flatMap(({ at, amount_usd: amount, balance_usd: balance }, index) => {
+    const expectedBalance = nano(lines[index + 1]?.['balance_usd']) + nano(amount);
+    return expectedBalance === nano(balance) ? [] : [`${at}: ${balance}, not ${expectedBalance}`];
   });
 }
 
-/** A payment credits its net, less the share that was refunded or disputed. */
+/** A payment credits its net amount, less the share that was refunded or disputed. */
 export const wrongPayments = (file: string): string[] =>
   linesOf(file).flatMap((line) => {
     const [net, gross] = [nano(line['credit_usd']), nano(line['amount_usd'])];
-    const back = nano(line['refunded_usd']) + nano(line['disputed_usd']);
-    const due = line['paid_at'] ? net - (net * (back < gross ? back : gross)) / gross : 0n;
-    return due === nano(line['credited_usd']) ? [] : [`${line['id']}: ${line['credited_usd']}, not ${due}`];
+    const returned = nano(line['refunded_usd']) + nano(line['disputed_usd']);
+    const expectedCredit = line['paid_at'] ? net - (net * (returned < gross ? returned : gross)) / gross : 0n;
+    return expectedCredit === nano(line['credited_usd'])
+      ? []
+      : [`${line['id']}: ${line['credited_usd']}, not ${expectedCredit}`];
   });

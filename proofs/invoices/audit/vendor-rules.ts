@@ -1,9 +1,9 @@
-/** A vendor bills for an answer by its own rules, which read the bytes it sent and those it was sent. */
-import type { Counts } from './bill';
-import { asJson, eventsOf, type Json } from './reading';
+/** Bills a response by the vendor's own rules, from the bytes it received and sent. */
+import type { BilledCounts } from './bill';
+import { asJson, eventsOf, type Json } from './response-reader';
 
-/** One exchange as the supplier saw it. */
-export interface Exchange {
+/** An exchange as seen by the supplier. */
+export interface AuditedExchange {
   readonly number: number;
   readonly provider: string;
   readonly path: string;
@@ -15,7 +15,7 @@ const listOf = (value: unknown): readonly Json[] => (Array.isArray(value) ? valu
 const count = (value: unknown): number => (typeof value === 'number' ? value : 0);
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
-/** The JSON of an answer, or of each event of a stream. */
+/** JSON of a response, or of each event of a stream. */
 function partsOf(answer: string): readonly Json[] {
   if (answer.startsWith('{')) return [asJson(JSON.parse(answer))];
   return eventsOf(answer).flatMap((event) => {
@@ -24,17 +24,17 @@ function partsOf(answer: string): readonly Json[] {
   });
 }
 
-const bill = (given: Partial<Counts>): Counts => ({
+const countsOf = (counts: Partial<BilledCounts>): BilledCounts => ({
   tokens: {},
   calls: 1,
   milliseconds: 0,
   uses: {},
   images: {},
   modes: {},
-  ...given,
+  ...counts,
 });
 
-const modesIn = (fields: Json): Counts['modes'] =>
+const modesIn = (fields: Json): BilledCounts['modes'] =>
   Object.fromEntries(
     ['service_tier', 'speed', 'inference_geo'].flatMap((name) => {
       const value = text(fields[name]);
@@ -42,51 +42,51 @@ const modesIn = (fields: Json): Counts['modes'] =>
     }),
   );
 
-/** The last of the parts that names the field. */
+/** The field's value in the last part that names it. */
 const lastOf = (parts: readonly Json[], name: string): unknown =>
   parts.findLast((part) => part[name] !== undefined && part[name] !== null)?.[name];
 
-/** Totals with their parts inside; what a grand total has beyond them are thoughts. */
-function totals(usage: Json, input: string, output: string): Counts['tokens'] {
-  const given = asJson(usage[`${input}_details`]);
-  const made = asJson(usage[`${output}_details`]);
-  const thought = count(made['reasoning_tokens']);
-  const beyond =
+/** Totals that include their parts; the excess of a grand total is reasoning. */
+function totals(usage: Json, input: string, output: string): BilledCounts['tokens'] {
+  const inputDetails = asJson(usage[`${input}_details`]);
+  const outputDetails = asJson(usage[`${output}_details`]);
+  const reasoningTokens = count(outputDetails['reasoning_tokens']);
+  const unreportedTokens =
     usage['total_tokens'] === undefined
       ? 0
       : count(usage['total_tokens']) - count(usage[input]) - count(usage[output]);
   const [cacheRead, cacheWrite, audio, image] = [
-    count(given['cached_tokens']),
-    count(given['cache_write_tokens']),
-    count(given['audio_tokens']),
-    count(given['image_tokens']),
+    count(inputDetails['cached_tokens']),
+    count(inputDetails['cache_write_tokens']),
+    count(inputDetails['audio_tokens']),
+    count(inputDetails['image_tokens']),
   ];
-  const [audioOut, imageOut] = [count(made['audio_tokens']), count(made['image_tokens'])];
+  const [audioOut, imageOut] = [count(outputDetails['audio_tokens']), count(outputDetails['image_tokens'])];
   return {
     input: count(usage[input]) - cacheRead - cacheWrite - audio - image,
     cache_read: cacheRead,
     cache_write: cacheWrite,
     audio_input: audio,
     image,
-    output: count(usage[output]) - audioOut - imageOut - (beyond > 0 ? 0 : thought),
+    output: count(usage[output]) - audioOut - imageOut - (unreportedTokens > 0 ? 0 : reasoningTokens),
     audio_output: audioOut,
     image_output: imageOut,
-    reasoning: beyond > 0 ? beyond : thought,
+    reasoning: unreportedTokens > 0 ? unreportedTokens : reasoningTokens,
   };
 }
 
-function ofChat(parts: readonly Json[], asked: Json): Counts {
-  const tier = lastOf(parts, 'service_tier') ?? asked['service_tier'];
-  const options = asked['web_search_options'];
+function ofChat(parts: readonly Json[], requestFields: Json): BilledCounts {
+  const tier = lastOf(parts, 'service_tier') ?? requestFields['service_tier'];
+  const options = requestFields['web_search_options'];
   const size = text(asJson(options)['search_context_size']);
-  return bill({
+  return countsOf({
     tokens: totals(asJson(lastOf(parts, 'usage')), 'prompt_tokens', 'completion_tokens'),
     uses: options === undefined ? {} : { [size === undefined ? 'web_search' : `web_search_${size}`]: 1 },
     modes: modesIn({ service_tier: tier }),
   });
 }
 
-function ofResponses(parts: readonly Json[], asked: Json): Counts {
+function ofResponses(parts: readonly Json[], requestFields: Json): BilledCounts {
   const response = asJson(parts.findLast((part) => part['response'] !== undefined)?.['response'] ?? parts[0]);
   const items = listOf(response['output']);
   const searches = items.filter(
@@ -96,48 +96,50 @@ function ofResponses(parts: readonly Json[], asked: Json): Counts {
   const containers = new Set(
     items.filter(({ type }) => type === 'code_interpreter_call').map((item) => item['container_id']),
   ).size;
-  const tool = listOf(asked['tools']).find(({ type }) => String(type).startsWith('web_search'));
+  const tool = listOf(requestFields['tools']).find(({ type }) => String(type).startsWith('web_search'));
   const size = text(tool?.['search_context_size']);
-  return bill({
+  return countsOf({
     tokens: totals(asJson(response['usage']), 'input_tokens', 'output_tokens'),
     uses: {
       ...(searches > 0 ? { [size === undefined ? 'web_search' : `web_search_${size}`]: searches } : {}),
       ...(files > 0 ? { file_search: files } : {}),
       ...(containers > 0 ? { code_execution: containers } : {}),
     },
-    modes: modesIn({ service_tier: response['service_tier'] ?? asked['service_tier'] }),
+    modes: modesIn({ service_tier: response['service_tier'] ?? requestFields['service_tier'] }),
   });
 }
 
-/** Later figures of a stream stand over those of its beginning. */
-function ofMessages(parts: readonly Json[], asked: Json): Counts {
+/** Later figures of a stream override those of its start. */
+function ofMessages(parts: readonly Json[], requestFields: Json): BilledCounts {
   const reports = parts.map((part) => asJson(asJson(part['message'])['usage'] ?? part['usage']));
   const usage = Object.assign({}, ...reports) as Json;
-  const written = asJson(usage['cache_creation']);
-  const long = count(written['ephemeral_1h_input_tokens']);
-  const thought = count(asJson(usage['output_tokens_details'])['thinking_tokens']);
+  const cacheWrites = asJson(usage['cache_creation']);
+  const longCacheWrites = count(cacheWrites['ephemeral_1h_input_tokens']);
+  const reasoningTokens = count(asJson(usage['output_tokens_details'])['thinking_tokens']);
   const tools = asJson(usage['server_tool_use']);
   const blocks = parts.flatMap((part) => [asJson(part['content_block']), ...listOf(part['content'])]);
-  const runs = blocks.some(({ type, name }) => type === 'server_tool_use' && name === 'code_execution');
+  const hasCodeExecution = blocks.some(
+    ({ type, name }) => type === 'server_tool_use' && name === 'code_execution',
+  );
   const searches = count(tools['web_search_requests']);
-  return bill({
+  return countsOf({
     tokens: {
       input: count(usage['input_tokens']),
       cache_read: count(usage['cache_read_input_tokens']),
-      cache_write: count(usage['cache_creation_input_tokens']) - long,
-      cache_write_long: long,
-      output: count(usage['output_tokens']) - thought,
-      reasoning: thought,
+      cache_write: count(usage['cache_creation_input_tokens']) - longCacheWrites,
+      cache_write_long: longCacheWrites,
+      output: count(usage['output_tokens']) - reasoningTokens,
+      reasoning: reasoningTokens,
     },
     uses: {
       ...(searches > 0 ? { web_search: searches } : {}),
-      ...(runs ? { code_execution: 1 } : {}),
+      ...(hasCodeExecution ? { code_execution: 1 } : {}),
     },
-    modes: modesIn({ ...modesIn(asked), ...modesIn(usage) }),
+    modes: modesIn({ ...modesIn(requestFields), ...modesIn(usage) }),
   });
 }
 
-function ofGemini(parts: readonly Json[]): Counts {
+function ofGemini(parts: readonly Json[]): BilledCounts {
   const usage = asJson(lastOf(parts, 'usageMetadata'));
   const tokensOf = (kind: string, details: unknown): number =>
     listOf(details)
@@ -150,7 +152,7 @@ function ofGemini(parts: readonly Json[]): Counts {
     .flatMap(({ candidates }) => listOf(candidates))
     .map(({ groundingMetadata }) => asJson(groundingMetadata));
   const queries = new Set(grounding.flatMap(({ webSearchQueries }) => webSearchQueries ?? [])).size;
-  return bill({
+  return countsOf({
     tokens: {
       input:
         count(usage['promptTokenCount']) -
@@ -169,33 +171,36 @@ function ofGemini(parts: readonly Json[]): Counts {
   });
 }
 
-function ofImages([answer = {}]: readonly Json[], asked: Json): Counts {
-  const made = listOf(answer['data']).length;
+function ofImages([answer = {}]: readonly Json[], requestFields: Json): BilledCounts {
+  const imageCount = listOf(answer['data']).length;
   const usage = asJson(answer['usage']);
-  const given = asJson(usage['input_tokens_details']);
-  const written = count(asJson(usage['output_tokens_details'])['text_tokens']);
-  const quality = text(answer['quality']) ?? text(asked['quality']) ?? 'standard';
-  const size = text(answer['size']) ?? text(asked['size']) ?? '1024x1024';
-  return bill({
+  const inputDetails = asJson(usage['input_tokens_details']);
+  const outputTextTokens = count(asJson(usage['output_tokens_details'])['text_tokens']);
+  const quality = text(answer['quality']) ?? text(requestFields['quality']) ?? 'standard';
+  const size = text(answer['size']) ?? text(requestFields['size']) ?? '1024x1024';
+  return countsOf({
     tokens: {
-      input: count(usage['input_tokens']) - count(given['image_tokens']) - count(given['cached_tokens']),
-      cache_read: count(given['cached_tokens']),
-      image: count(given['image_tokens']),
-      output: written,
-      image_output: count(usage['output_tokens']) - written,
+      input:
+        count(usage['input_tokens']) -
+        count(inputDetails['image_tokens']) -
+        count(inputDetails['cached_tokens']),
+      cache_read: count(inputDetails['cached_tokens']),
+      image: count(inputDetails['image_tokens']),
+      output: outputTextTokens,
+      image_output: count(usage['output_tokens']) - outputTextTokens,
     },
-    calls: made,
-    images: { [`${quality}/${size}`]: made },
+    calls: imageCount,
+    images: { [`${quality}/${size}`]: imageCount },
   });
 }
 
-function ofTranscription([answer = {}]: readonly Json[]): Counts {
+function ofTranscription([answer = {}]: readonly Json[]): BilledCounts {
   const usage = asJson(answer['usage'] ?? { seconds: answer['duration'] });
   const audio = count(asJson(usage['input_token_details'])['audio_tokens']);
-  // Seconds in decimal: a millisecond that has begun counts.
+  // Seconds in decimal; a started millisecond counts as complete.
   const [seconds = '0', part = ''] = String(count(usage['seconds'])).split('.');
   const started = part.length > 3 && /[1-9]/.test(part.slice(3)) ? 1 : 0;
-  return bill({
+  return countsOf({
     tokens: {
       input: count(usage['input_tokens']) - audio,
       audio_input: audio,
@@ -205,7 +210,7 @@ function ofTranscription([answer = {}]: readonly Json[]): Counts {
   });
 }
 
-const rules: readonly (readonly [RegExp, (parts: readonly Json[], asked: Json) => Counts])[] = [
+const rules: readonly (readonly [RegExp, (parts: readonly Json[], requestFields: Json) => BilledCounts])[] = [
   [/\/chat\/completions$/, ofChat],
   [/\/responses$/, ofResponses],
   [/\/messages$/, ofMessages],
@@ -214,23 +219,26 @@ const rules: readonly (readonly [RegExp, (parts: readonly Json[], asked: Json) =
   [/\/audio\/transcriptions$/, ofTranscription],
   [
     /\/embeddings$/,
-    ([answer]) => bill({ tokens: { input: count(asJson(answer?.['usage'])['prompt_tokens']) } }),
+    ([answer]) => countsOf({ tokens: { input: count(asJson(answer?.['usage'])['prompt_tokens']) } }),
   ],
   [
     /\/rerank$/,
     ([answer]) => {
       const units = count(asJson(asJson(answer?.['meta'])['billed_units'])['search_units']);
       const tokens = count(asJson(answer?.['usage'])['total_tokens']);
-      return bill({ calls: units > 0 ? units : 1, tokens: { input: tokens } });
+      return countsOf({ calls: units > 0 ? units : 1, tokens: { input: tokens } });
     },
   ],
-  [/\/audio\/speech$/, (_parts, asked) => bill({ tokens: { input: [...String(asked['input'])].length } })],
-  [/\/moderations$/, () => bill({})],
+  [
+    /\/audio\/speech$/,
+    (_parts, requestFields) => countsOf({ tokens: { input: [...String(requestFields['input'])].length } }),
+  ],
+  [/\/moderations$/, () => countsOf({})],
 ];
 
-export function billedBy({ path, request, answer }: Exchange): Counts {
+export function billedBy({ path, request, answer }: AuditedExchange): BilledCounts {
   const rule = rules.find(([pattern]) => pattern.test(path));
   if (rule === undefined) throw new Error(`no rule for ${path}`);
-  const asked = request.startsWith('{') ? asJson(JSON.parse(request)) : {};
-  return rule[1](/\/audio\/speech$/.test(path) ? [] : partsOf(answer), asked);
+  const requestFields = request.startsWith('{') ? asJson(JSON.parse(request)) : {};
+  return rule[1](/\/audio\/speech$/.test(path) ? [] : partsOf(answer), requestFields);
 }

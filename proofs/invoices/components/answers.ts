@@ -1,6 +1,6 @@
-/** A pretended supplier answers one set of figures in the form of each vendor, whole or streamed. */
+/** A simulated supplier returns one set of figures in the format of each vendor, streaming or not. */
 
-export interface Figures {
+export interface UsageFigures {
   readonly text: string;
   readonly input: number;
   readonly cacheRead: number;
@@ -12,7 +12,7 @@ export interface Figures {
   readonly reasoning: number;
   readonly audioOutput: number;
   readonly imageOutput: number;
-  /** Thoughts are counted within the output, beside it, or in the grand total alone. */
+  /** Reasoning is counted within the output, next to it, or only in the grand total. */
   readonly thoughts: 'inside' | 'beside' | 'total';
   readonly served: Readonly<Record<string, string>>;
   readonly searches: number;
@@ -20,7 +20,7 @@ export interface Figures {
   readonly containers: number;
 }
 
-export type Vendor = 'chat' | 'responses' | 'messages' | 'gemini';
+export type BilledVendor = 'chat' | 'responses' | 'messages' | 'gemini';
 
 const event = (data: object): string => {
   const name = 'type' in data ? `event: ${String(data.type)}\n` : '';
@@ -29,14 +29,14 @@ const event = (data: object): string => {
 const range = (length: number): number[] => Array.from({ length }, (_, index) => index);
 const halves = (text: string): [string, string] => [text.slice(0, 5), text.slice(5)];
 
-function totals(figures: Figures, input: string, output: string): object {
+function totals(figures: UsageFigures, input: string, output: string): object {
   const { thoughts, reasoning, cacheRead, cacheWrite, audioInput, image, audioOutput, imageOutput } = figures;
-  const entered = figures.input + cacheRead + cacheWrite + audioInput + image;
-  const left = figures.output + audioOutput + imageOutput + (thoughts === 'inside' ? reasoning : 0);
+  const inputTokens = figures.input + cacheRead + cacheWrite + audioInput + image;
+  const outputTokens = figures.output + audioOutput + imageOutput + (thoughts === 'inside' ? reasoning : 0);
   return {
-    [input]: entered,
-    [output]: left,
-    total_tokens: entered + left + (thoughts === 'inside' ? 0 : reasoning),
+    [input]: inputTokens,
+    [output]: outputTokens,
+    total_tokens: inputTokens + outputTokens + (thoughts === 'inside' ? 0 : reasoning),
     [`${input}_details`]: {
       cached_tokens: cacheRead,
       cache_write_tokens: cacheWrite,
@@ -51,7 +51,7 @@ function totals(figures: Figures, input: string, output: string): object {
   };
 }
 
-function chat(figures: Figures, stream: boolean): string {
+function chat(figures: UsageFigures, stream: boolean): string {
   const usage = totals(figures, 'prompt_tokens', 'completion_tokens');
   const base = { id: 'chatcmpl-1', created: 1, model: 'vendor-model', ...figures.served };
   if (!stream) {
@@ -72,7 +72,7 @@ function chat(figures: Figures, stream: boolean): string {
     .join('');
 }
 
-function responses(figures: Figures, stream: boolean): string {
+function responses(figures: UsageFigures, stream: boolean): string {
   const { text, searches, fileSearches, containers } = figures;
   const items = [
     ...range(searches).map((at) => ({
@@ -81,7 +81,7 @@ function responses(figures: Figures, stream: boolean): string {
       status: 'completed',
       action: { type: 'search', query: `query ${at}` },
     })),
-    // Opening a page that was found is no search.
+    // Opening a search result is not a search.
     ...range(searches).map((at) => ({
       id: `wp_${at}`,
       type: 'web_search_call',
@@ -95,7 +95,7 @@ function responses(figures: Figures, stream: boolean): string {
       queries: ['x'],
       results: null,
     })),
-    // Two runs in each container: the container is billed.
+    // Two runs in each container: only the container is billed.
     ...range(2 * containers).map((at) => ({
       id: `ci_${at}`,
       type: 'code_interpreter_call',
@@ -114,10 +114,10 @@ function responses(figures: Figures, stream: boolean): string {
   ];
   const base = { id: 'resp_1', object: 'response', created_at: 1, model: 'vendor-model' };
   const usage = totals(figures, 'input_tokens', 'output_tokens');
-  const whole = { ...base, status: 'completed', output: items, usage, ...figures.served };
-  if (!stream) return JSON.stringify(whole);
+  const completeResponse = { ...base, status: 'completed', output: items, usage, ...figures.served };
+  if (!stream) return JSON.stringify(completeResponse);
   const last = items.length - 1;
-  const piece = { item_id: 'msg_1', output_index: last, content_index: 0 };
+  const textPart = { item_id: 'msg_1', output_index: last, content_index: 0 };
   const events = [
     { type: 'response.created', response: { ...base, status: 'in_progress', output: [], usage: null } },
     ...items.flatMap((item, at) => [
@@ -130,30 +130,30 @@ function responses(figures: Figures, stream: boolean): string {
         ? [
             {
               type: 'response.content_part.added',
-              ...piece,
+              ...textPart,
               part: { type: 'output_text', text: '', annotations: [] },
             },
-            ...halves(text).map((delta) => ({ type: 'response.output_text.delta', ...piece, delta })),
-            { type: 'response.output_text.done', ...piece, text },
+            ...halves(text).map((delta) => ({ type: 'response.output_text.delta', ...textPart, delta })),
+            { type: 'response.output_text.done', ...textPart, text },
           ]
         : []),
       { type: 'response.output_item.done', output_index: at, item },
     ]),
-    { type: 'response.completed', response: whole },
+    { type: 'response.completed', response: completeResponse },
   ];
   return events.map((data, at) => event({ ...data, sequence_number: at })).join('');
 }
 
-function messages(figures: Figures, stream: boolean): string {
+function messages(figures: UsageFigures, stream: boolean): string {
   const { input, cacheRead, cacheWrite, cacheWriteLong, output, reasoning, searches, containers } = figures;
-  const entered = {
+  const inputUsage = {
     input_tokens: input,
     cache_read_input_tokens: cacheRead,
     cache_creation_input_tokens: cacheWrite + cacheWriteLong,
     cache_creation: { ephemeral_5m_input_tokens: cacheWrite, ephemeral_1h_input_tokens: cacheWriteLong },
     ...figures.served,
   };
-  const left = {
+  const outputUsage = {
     output_tokens: output + reasoning,
     output_tokens_details: { thinking_tokens: reasoning },
     ...(searches === 0 ? {} : { server_tool_use: { web_search_requests: searches } }),
@@ -172,13 +172,18 @@ function messages(figures: Figures, stream: boolean): string {
   };
   if (!stream) {
     const content = [...tools, { type: 'text', text: figures.text }];
-    return JSON.stringify({ ...base, content, stop_reason: 'end_turn', usage: { ...entered, ...left } });
+    return JSON.stringify({
+      ...base,
+      content,
+      stop_reason: 'end_turn',
+      usage: { ...inputUsage, ...outputUsage },
+    });
   }
   const at = tools.length;
   return [
     {
       type: 'message_start',
-      message: { ...base, content: [], stop_reason: null, usage: { ...entered, output_tokens: 1 } },
+      message: { ...base, content: [], stop_reason: null, usage: { ...inputUsage, output_tokens: 1 } },
     },
     ...tools.flatMap((block, index) => [
       { type: 'content_block_start', index, content_block: block },
@@ -191,25 +196,25 @@ function messages(figures: Figures, stream: boolean): string {
       delta: { type: 'text_delta', text },
     })),
     { type: 'content_block_stop', index: at },
-    { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: left },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: outputUsage },
     { type: 'message_stop' },
   ]
     .map(event)
     .join('');
 }
 
-/** Queries of the search that grounds an answer stand beside its text, one of them twice. */
-function gemini(figures: Figures, stream: boolean): string {
+/** Grounding queries appear next to the text of a response, and one of them appears twice. */
+function gemini(figures: UsageFigures, stream: boolean): string {
   const { input, cacheRead, audioInput, image, output, imageOutput, reasoning, searches } = figures;
   const details = (list: readonly (readonly [string, number])[]): object[] =>
     list.filter(([, tokens]) => tokens > 0).map(([modality, tokenCount]) => ({ modality, tokenCount }));
-  const entered = input + cacheRead + audioInput + image;
+  const inputTokens = input + cacheRead + audioInput + image;
   const usageMetadata = {
-    promptTokenCount: entered,
+    promptTokenCount: inputTokens,
     cachedContentTokenCount: cacheRead,
     candidatesTokenCount: output + imageOutput,
     thoughtsTokenCount: reasoning,
-    totalTokenCount: entered + output + imageOutput + reasoning,
+    totalTokenCount: inputTokens + output + imageOutput + reasoning,
     promptTokensDetails: details([
       ['TEXT', input + cacheRead],
       ['AUDIO', audioInput],
@@ -230,16 +235,16 @@ function gemini(figures: Figures, stream: boolean): string {
   const ending = { finishReason: 'STOP', ...grounding };
   if (!stream) return JSON.stringify({ ...part(figures.text, ending), usageMetadata });
   const [first, rest] = halves(figures.text);
-  const begun = { ...usageMetadata, candidatesTokenCount: 1, candidatesTokensDetails: [] };
+  const startUsage = { ...usageMetadata, candidatesTokenCount: 1, candidatesTokensDetails: [] };
   return [
-    { ...part(first), usageMetadata: begun },
+    { ...part(first), usageMetadata: startUsage },
     { ...part(rest, ending), usageMetadata },
   ]
     .map(event)
     .join('');
 }
 
-export const answerOf: Readonly<Record<Vendor, (figures: Figures, stream: boolean) => string>> = {
+export const answerOf: Readonly<Record<BilledVendor, (figures: UsageFigures, stream: boolean) => string>> = {
   chat,
   responses,
   messages,

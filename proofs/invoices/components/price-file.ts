@@ -1,4 +1,4 @@
-/** The price list, as an operator writes it: dollars for a million tokens. Odd figures show a wrong rounding. */
+/** Price list as written by an operator, in dollars per million tokens; odd figures expose wrong rounding. */
 
 const open = {
   input: 2.513,
@@ -82,14 +82,15 @@ const model = (kind: string, price: object, ...lanes: (string | readonly [string
   price,
   lanes: lanes.map((lane, at) => {
     const [provider, own] = typeof lane === 'string' ? [lane, undefined] : lane;
-    // Where there are several, some fail on purpose. A lane that rests would refuse the other models it serves.
+    // If there are several lanes, some fail on purpose; an open circuit breaker would reject the other models of the
+    // lane.
     const name = lanes.length > 1 ? 'failing-model' : 'vendor-model';
-    const order = { model: name, region: 'here', priority: at + 1 };
-    return { provider, ...order, ...(own === undefined ? {} : { price: own }) };
+    const laneSettings = { model: name, region: 'here', priority: at + 1 };
+    return { provider, ...laneSettings, ...(own === undefined ? {} : { price: own }) };
   }),
 });
 
-/** A provider's address ends in its name, by which the pretended supplier knows who is asked. */
+/** The path of a provider's base URL ends in its name, which tells the simulated supplier who was called. */
 export function priceFile(supplierUrl: string): object {
   return {
     version: 1,

@@ -4,20 +4,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { PostgresServer } from '../../../test/system/postgres-server';
 import { Program } from '../../../test/system/program';
 import { SESSION_SECRET } from '../../../test/system/node';
-import { Rows } from '../../../test/system/rows';
+import { InstallationDatabase } from '../../../test/system/installation-database';
 import { priceFile } from './price-file';
 
 const WALLET = 1_000_000n * 1_000_000_000n;
-const PAGE = 1_000;
+const PAGE_SIZE = 1_000;
 
-/** The page of a key's audit, as its payer gets it. */
-export interface AuditPage {
+/** A page of a key's audit as returned to its payer. */
+export interface KeyAuditPage {
   readonly data: readonly Readonly<Record<string, unknown>>[];
   readonly prices: Readonly<Record<string, unknown>>;
   readonly next_cursor: string | null;
 }
 
-/** The artefact in a process of its own, a database, a price list that was applied, and a payer. */
+/** The shipped build in its own process, with a database, an applied price list and a payer. */
 export class ComponentTestbed {
   private constructor(
     readonly postgres: PostgresServer,
@@ -38,7 +38,7 @@ export class ComponentTestbed {
       const [, url = ''] = await program.find(/ is ready at (http:\S+)/);
       const [, root = ''] = await program.find(/root admin key +(svc_\w+)/);
       const [, key = ''] = await program.find(/demo key +(svc_\w+)/);
-      await giveMoney(postgres.ownerUrl);
+      await fundWallet(postgres.ownerUrl);
       const file = join(postgres.folder, 'gateway.yaml');
       writeFileSync(file, JSON.stringify(priceFile(supplierUrl)));
       const apply = Program.node('bundle/cli.js', ['apply', file, '--yes'], environment);
@@ -56,20 +56,20 @@ export class ComponentTestbed {
     return String(WALLET);
   }
 
-  /** All of the audit of the key, as soon as it has so many records. */
-  async audit(records: number): Promise<AuditPage> {
+  /** Returns the complete audit of the key once it has this many records. */
+  async audit(records: number): Promise<KeyAuditPage> {
     const { data } = (await this.get('/v1/manage/keys?limit=10')) as { data: { id: string; name: string }[] };
     const ids = data.map(({ id }) => id);
     for (let waited = 0; ; waited += 200) {
       const pages = await Promise.all(ids.map((id) => this.auditOf(id)));
-      const whole = pages.find((page) => page.data.length >= records);
-      if (whole !== undefined) return whole;
+      const completePage = pages.find((page) => page.data.length >= records);
+      if (completePage !== undefined) return completePage;
       if (waited > 20_000) throw new Error(`of ${records} calls not all are on record`);
       await delay(200);
     }
   }
 
-  /** A payer downloads the audit of the key and the request log. */
+  /** Downloads the audit of the key and the request log as a payer. */
   async files(): Promise<Record<string, string>> {
     const { data } = (await this.get('/v1/manage/keys?limit=10')) as { data: { id: string }[] };
     const audits = await Promise.all(
@@ -94,12 +94,14 @@ export class ComponentTestbed {
     await this.postgres.stop();
   }
 
-  private async auditOf(id: string): Promise<AuditPage> {
-    const data: AuditPage['data'][number][] = [];
+  private async auditOf(id: string): Promise<KeyAuditPage> {
+    const data: KeyAuditPage['data'][number][] = [];
     let prices = {};
     let cursor = '';
     do {
-      const page = (await this.get(`/v1/manage/keys/${id}/audit?limit=${PAGE}${cursor}`)) as AuditPage;
+      const page = (await this.get(
+        `/v1/manage/keys/${id}/audit?limit=${PAGE_SIZE}${cursor}`,
+      )) as KeyAuditPage;
       data.push(...page.data);
       prices = { ...prices, ...page.prices };
       cursor = page.next_cursor === null ? '' : `&cursor=${encodeURIComponent(page.next_cursor)}`;
@@ -107,9 +109,9 @@ export class ComponentTestbed {
     return { data, prices, next_cursor: null };
   }
 
-  /** Signs in the owner of the key and returns the cookie of that session. */
+  /** Signs in the owner of the key and returns the session cookie. */
   private async cookie(): Promise<string> {
-    const rows = new Rows(this.postgres.ownerUrl);
+    const rows = new InstallationDatabase(this.postgres.ownerUrl);
     const [owner] = await rows.query<{ user_id: number }>(
       "SELECT user_id FROM api_key WHERE kind = 'client'",
     );
@@ -159,8 +161,8 @@ const environmentOf = (postgres: PostgresServer, dataFolder: string): Record<str
 });
 
 /** The owner of the first key pays from a wallet. */
-async function giveMoney(ownerUrl: string): Promise<void> {
-  const rows = new Rows(ownerUrl);
+async function fundWallet(ownerUrl: string): Promise<void> {
+  const rows = new InstallationDatabase(ownerUrl);
   const [owner] = await rows.query<{ id: number }>(
     'UPDATE user_account SET billing_exempt = false RETURNING id',
   );

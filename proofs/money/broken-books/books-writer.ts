@@ -4,18 +4,18 @@ import { UserAccount } from '#product/identity';
 import { platformScope, type UserRole } from '#product/kernel';
 import { KeysService, type NewKey } from '#product/keys';
 import { startTestApp, type TestApp } from '../../../test/support/app';
-import { signIn } from '../../../test/support/people';
+import { signIn } from '../../../test/support/users';
 import type { TestDatabase } from '../../../test/support/postgres';
 import { startSimulator } from '../../../test/support/simulator';
 import { makeScratchFolder } from '../../../test/support/scratch';
 import { deliver, ProcessorSimulator } from '../../../simulator/processor/processor-simulator';
 
-export interface Person {
+export interface BooksUser {
   readonly id: number;
   readonly cookie: string;
 }
 
-/** Writes books through the operations of the product: by its pages, its API and its commands. */
+/** Writes books through the product's own operations: its pages, API and commands. */
 export abstract class BooksWriter {
   constructor(
     protected readonly app: TestApp,
@@ -25,7 +25,12 @@ export abstract class BooksWriter {
 
   abstract write(): Promise<void>;
 
-  protected async merge(operator: Person, target: number, source: number, payer: Person): Promise<void> {
+  protected async merge(
+    operator: BooksUser,
+    target: number,
+    source: number,
+    payer: BooksUser,
+  ): Promise<void> {
     await this.post(operator, '/dashboard/admin/organisations/merge', {
       target_org_id: String(target),
       source_org_ids: String(source),
@@ -33,8 +38,8 @@ export abstract class BooksWriter {
     });
   }
 
-  /** As an operator does it on the page of payments. */
-  protected async refund(operator: Person, intent: string, amount: string): Promise<void> {
+  /** Refunds on the payments page, as an operator does. */
+  protected async refund(operator: BooksUser, intent: string, amount: string): Promise<void> {
     const [row] = await this.app.database.query<{ public_id: string }>(
       'SELECT public_id FROM payment WHERE payment_intent_id = $1',
       [intent],
@@ -48,8 +53,8 @@ export abstract class BooksWriter {
   }
 
   protected async adjust(
-    operator: Person,
-    { id }: Person,
+    operator: BooksUser,
+    { id }: BooksUser,
     amount: string,
     direction: 'credit' | 'debit',
   ): Promise<void> {
@@ -58,7 +63,7 @@ export abstract class BooksWriter {
     });
   }
 
-  protected async promotion(operator: Person, person: Person, amount: string): Promise<string> {
+  protected async promotion(operator: BooksUser, person: BooksUser, amount: string): Promise<string> {
     const { id } = await this.post(operator, '/dashboard/admin/promotions', {
       ...{ name: 'Hello', scope: 'user', user_id: person.id, amount },
       expires_at: new Date(Date.now() + 86_400_000).toISOString(),
@@ -66,15 +71,15 @@ export abstract class BooksWriter {
     return String(id);
   }
 
-  /** Charges all records of one price by another one, as after a mistake in the catalogue. */
+  /** Reprices all records of one price with another, as after a catalogue mistake. */
   protected async rerate(): Promise<void> {
-    const [prices] = await this.app.database.query<{ low: number; high: number }>(
+    const [prices] = await this.app.database.query<{ lowestPriceId: number; high: number }>(
       'SELECT min(price_id) AS low, max(price_id) AS high FROM request_record WHERE cost_nano > 0',
     );
-    const { low = 0, high = 0 } = prices ?? {};
+    const { lowestPriceId: low = 0, high = 0 } = prices ?? {};
     if (low === high) return;
-    const words = ['--from', '2020-01-01', '--to', '2100-01-01', '--price', `${low}=${high}`, '--apply'];
-    const code = await executeCommand(['money:rerate', ...words], {
+    const args = ['--from', '2020-01-01', '--to', '2100-01-01', '--price', `${low}=${high}`, '--apply'];
+    const code = await executeCommand(['money:rerate', ...args], {
       environment: {
         ...{ NODE_ENV: 'test', LOG_LEVEL: 'silent', DATA_FOLDER: makeScratchFolder('books-') },
         ...{ DATABASE_URL: this.database.url, MIGRATION_DATABASE_URL: this.database.ownerUrl },
@@ -86,24 +91,28 @@ export abstract class BooksWriter {
     if (code !== 0) throw new Error('prices could not be corrected');
   }
 
-  protected async person(name: string, role: UserRole, organisationId: number | null = null): Promise<Person> {
-    const accounts = this.app.database.source.getRepository(UserAccount);
-    const user = accounts.create({
+  protected async createUser(
+    name: string,
+    role: UserRole,
+    organisationId: number | null = null,
+  ): Promise<BooksUser> {
+    const userRepository = this.app.database.source.getRepository(UserAccount);
+    const user = userRepository.create({
       email: `${name}@example.com`,
       displayName: name,
       status: 'active',
       role,
       organisationId,
     });
-    await accounts.insert(user);
+    await userRepository.insert(user);
     return { id: user.id, cookie: await signIn(this.app, user.id) };
   }
 
-  protected async organisation(operator: Person, name: string): Promise<number> {
+  protected async organisation(operator: BooksUser, name: string): Promise<number> {
     return Number((await this.post(operator, '/dashboard/admin/organisations', { name, slug: name }))['id']);
   }
 
-  protected async pays(organisation: number, person: Person): Promise<void> {
+  protected async makePayer(organisation: number, person: BooksUser): Promise<void> {
     await this.app.database.query('UPDATE organisation SET billing_user_id = $2 WHERE id = $1', [
       organisation,
       person.id,
@@ -111,18 +120,20 @@ export abstract class BooksWriter {
   }
 
   protected key(
-    person: Person,
+    person: BooksUser,
     organisationId: number | null,
     projectId: number | null,
     limits: Partial<NewKey>,
   ): Promise<string> {
     return this.app.database.transaction(async (tx) => {
-      const issued = await this.app.application.get(KeysService, { strict: false }).issue(platformScope, tx, {
-        ...{ userId: person.id, organisationId, departmentId: null, projectId },
-        ...limits,
-        ...{ kind: 'client', name: 'filled', createdBy: 'proof' },
-      });
-      return issued.text;
+      const issuedKey = await this.app.application
+        .get(KeysService, { strict: false })
+        .issue(platformScope, tx, {
+          ...{ userId: person.id, organisationId, departmentId: null, projectId },
+          ...limits,
+          ...{ kind: 'client', name: 'filled', createdBy: 'proof' },
+        });
+      return issuedKey.text;
     });
   }
 
@@ -142,7 +153,7 @@ export abstract class BooksWriter {
       throw new Error(`a call was refused: ${response.status} ${answer}`);
   }
 
-  protected async topUp(payer: Person, amount: number): Promise<string> {
+  protected async topUp(payer: BooksUser, amount: number): Promise<string> {
     const { url } = await this.post(payer, '/api/billing/checkout', { amount });
     const session = String(url).split('/').at(-1) ?? '';
     this.processor.account.pay(session);
@@ -154,7 +165,7 @@ export abstract class BooksWriter {
     for (const event of this.processor.account.events.splice(0)) await deliver(this.app.url, event);
   }
 
-  protected async post(by: Person, path: string, json: object): Promise<Record<string, unknown>> {
+  protected async post(by: BooksUser, path: string, json: object): Promise<Record<string, unknown>> {
     const response = await fetch(this.app.url + path, {
       method: 'POST',
       headers: {
@@ -169,12 +180,16 @@ export abstract class BooksWriter {
   }
 }
 
-type Writer = new (app: TestApp, processor: ProcessorSimulator, database: TestDatabase) => BooksWriter;
+type BooksWriterClass = new (
+  app: TestApp,
+  processor: ProcessorSimulator,
+  database: TestDatabase,
+) => BooksWriter;
 
-/** Runs the service on a database for as long as its books are written. */
+/** Runs the service on a database while its books are being written. */
 export async function writeBooks(
   database: TestDatabase,
-  writerOf: (...parts: ConstructorParameters<Writer>) => BooksWriter,
+  writerOf: (...parts: ConstructorParameters<BooksWriterClass>) => BooksWriter,
 ): Promise<void> {
   const supplier = await startSimulator();
   const processor = await ProcessorSimulator.start();

@@ -5,38 +5,40 @@ import { administer, inDatabase, inSession, type TestDatabase } from '../../../t
 import { makeScratchFolder } from '../../../test/support/scratch';
 import type { Breakage } from './breakage';
 
-export interface Report {
+export interface VerifyReport {
   readonly code: number;
   readonly output: string;
 }
 
-export interface BrokenBooks extends Report {
-  /** The report has to name this in a line of what disagrees, not only in a heading. */
+export interface BreakageResult extends VerifyReport {
+  /** Text that a mismatch line of the report must contain, not only a heading. */
   readonly told: string;
   readonly named: boolean;
 }
 
-/** Does the harm to a copy of filled books, and answers what an operator is told of it. */
+/** Applies the breakage to a copy of filled books and returns the report for the operator. */
 export async function breakAndVerify(
   filled: TestDatabase,
   breakage: Breakage,
   seed: string,
-): Promise<BrokenBooks> {
+): Promise<BreakageResult> {
   return withCopy(filled, async (copy) => {
-    const told = await harm(copy.ownerUrl, breakage, seed);
-    const report = await verified(copy);
-    return { ...report, told, named: isNamed(told, report.output) };
+    const expectedText = await applyBreakage(copy.ownerUrl, breakage, seed);
+    const verifyReport = await verifyBooks(copy);
+    return { ...verifyReport, told: expectedText, named: isNamed(expectedText, verifyReport.output) };
   });
 }
 
-/** As a whole word, in a line of what disagrees. */
-const isNamed = (told: string, output: string): boolean =>
+/** Whether a mismatch line contains the text as a complete word. */
+const isNamed = (expectedText: string, output: string): boolean =>
   output
     .split('\n')
     .filter((line) => line.startsWith(' '))
-    .some((line) => line.split(told).some((rest, place) => place > 0 && !/^[0-9A-Za-z]/.test(rest)));
+    .some((line) =>
+      line.split(expectedText).some((rest, nodeIndex) => nodeIndex > 0 && !/^[0-9A-Za-z]/.test(rest)),
+    );
 
-export const verifyCopy = (filled: TestDatabase): Promise<Report> => withCopy(filled, verified);
+export const verifyCopy = (filled: TestDatabase): Promise<VerifyReport> => withCopy(filled, verifyBooks);
 
 async function withCopy<T>(filled: TestDatabase, work: (copy: TestDatabase) => Promise<T>): Promise<T> {
   const name = `broken_${randomBytes(6).toString('hex')}`;
@@ -55,8 +57,8 @@ async function withCopy<T>(filled: TestDatabase, work: (copy: TestDatabase) => P
   }
 }
 
-/** As the owner of the database, past all triggers and foreign keys. */
-async function harm(ownerUrl: string, { what, sql }: Breakage, seed: string): Promise<string> {
+/** Runs as the owner of the database, bypassing triggers and foreign keys. */
+async function applyBreakage(ownerUrl: string, { what, sql }: Breakage, seed: string): Promise<string> {
   return inSession(ownerUrl, async (client) => {
     await client.query(`SET session_replication_role = replica; SET TIME ZONE 'UTC'`);
     const { rows } = await client.query<{ told: string | null }>(
@@ -68,7 +70,7 @@ async function harm(ownerUrl: string, { what, sql }: Breakage, seed: string): Pr
   });
 }
 
-async function verified({ url, ownerUrl }: TestDatabase): Promise<Report> {
+async function verifyBooks({ url, ownerUrl }: TestDatabase): Promise<VerifyReport> {
   let output = '';
   const write = (text: string): void => {
     output += text;

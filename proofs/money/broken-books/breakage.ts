@@ -1,13 +1,13 @@
-/** One thing that a thief or a bad disk does to the books, behind the back of every trigger and right. */
+/** A change to the books by a thief or a faulty disk, bypassing triggers and permissions. */
 export interface Breakage {
   readonly what: string;
   /**
-   * Run as the owner of the database; `$1` is a seed that picks the victim. Its last statement returns `told`: what
-   * the report has to name.
+   * SQL run as the database owner; `$1` is a seed that selects the victim. The last statement returns `told`, the text
+   * the report must contain.
    */
   readonly sql: string;
 }
 
-/** A row of a table, chosen by the seed. */
-export const some = (table: string, where = 'true', column = '*'): string =>
-  `(SELECT ${column} FROM ${table} WHERE ${where} ORDER BY md5(($1::text || ${table}::text)) LIMIT 1)`;
+/** Row of a table selected by the seed. */
+export const randomRow = (table: string, condition = 'true', column = '*'): string =>
+  `(SELECT ${column} FROM ${table} WHERE ${condition} ORDER BY md5(($1::text || ${table}::text)) LIMIT 1)`;

@@ -1,20 +1,20 @@
 import { agreementBreakages } from './agreement-breakages';
-import { type Breakage, some } from './breakage';
+import { type Breakage, randomRow } from './breakage';
 import { invoiceBreakages } from './invoice-breakages';
 
-const paid = 'cost_nano > 0 AND wallet_id IS NOT NULL';
-const record = some('request_record', paid, 'request_id');
+const paidCondition = 'cost_nano > 0 AND wallet_id IS NOT NULL';
+const record = randomRow('request_record', paidCondition, 'request_id');
 const oneRecord = `request_id = ${record}`;
-/** The books of before have records without a key, and the report cannot name a key that is not there. */
-const throughKey = `${paid} AND key_id IS NOT NULL`;
-const oneThroughKey = `request_id = ${some('request_record', throughKey, 'request_id')}`;
-/** Another one of the same kind than the row has. */
-const other = (column: string): string =>
+/** Older books have records without a key, and the report cannot name a missing key. */
+const paidByKey = `${paidCondition} AND key_id IS NOT NULL`;
+const oneRecordWithKey = `request_id = ${randomRow('request_record', paidByKey, 'request_id')}`;
+/** Value of the same column from a different row. */
+const otherValue = (column: string): string =>
   `(SELECT o.${column} FROM request_record o WHERE o.${column} <> r.${column} ORDER BY o.${column} LIMIT 1)`;
-const aWallet = some('spending_window', `kind = 'wallet' AND spent > 0`, 'owner_id');
+const aWallet = randomRow('spending_window', `kind = 'wallet' AND spent > 0`, 'owner_id');
 
 export const breakages: readonly Breakage[] = [
-  // This table has what was used.
+  // Usage records.
   {
     what: 'a record is lost',
     sql: `DELETE FROM request_record WHERE ${oneRecord} RETURNING 'settlement ' || settlement_id AS told`,
@@ -55,46 +55,46 @@ export const breakages: readonly Breakage[] = [
   {
     what: 'a record forgets a fee',
     sql: `UPDATE request_record SET uses = NULL
-           WHERE request_id = ${some('request_record', 'uses IS NOT NULL', 'request_id')} RETURNING 'request ' || request_id AS told`,
+           WHERE request_id = ${randomRow('request_record', 'uses IS NOT NULL', 'request_id')} RETURNING 'request ' || request_id AS told`,
   },
   {
     what: 'a record names another price',
-    sql: `UPDATE request_record r SET price_id = ${other('price_id')} WHERE ${oneRecord} RETURNING 'request ' || request_id AS told`,
+    sql: `UPDATE request_record r SET price_id = ${otherValue('price_id')} WHERE ${oneRecord} RETURNING 'request ' || request_id AS told`,
   },
   {
     what: 'a record forgets the mark-up',
     sql: `UPDATE request_record SET price_factor = NULL
-           WHERE request_id = ${some('request_record', `price_factor IS NOT NULL AND ${paid}`, 'request_id')}
+           WHERE request_id = ${randomRow('request_record', `price_factor IS NOT NULL AND ${paidCondition}`, 'request_id')}
           RETURNING 'request ' || request_id AS told`,
   },
   {
     what: 'a record moves to another key',
-    sql: `UPDATE request_record r SET key_id = ${other('key_id')} WHERE ${oneThroughKey} RETURNING 'key ' || key_id AS told`,
+    sql: `UPDATE request_record r SET key_id = ${otherValue('key_id')} WHERE ${oneRecordWithKey} RETURNING 'key ' || key_id AS told`,
   },
   {
     what: 'a record moves to another person',
-    sql: `UPDATE request_record r SET user_id = ${other('user_id')} WHERE ${oneRecord} RETURNING 'user ' || user_id AS told`,
+    sql: `UPDATE request_record r SET user_id = ${otherValue('user_id')} WHERE ${oneRecord} RETURNING 'user ' || user_id AS told`,
   },
   {
     what: 'a record leaves its organisation',
     sql: `UPDATE request_record r SET organisation_id = NULL
-           WHERE request_id = ${some('request_record', `organisation_id IS NOT NULL AND ${paid}`, 'request_id')}
+           WHERE request_id = ${randomRow('request_record', `organisation_id IS NOT NULL AND ${paidCondition}`, 'request_id')}
           RETURNING 'user ' || user_id AS told`,
   },
   {
     what: 'a record leaves its project',
     sql: `UPDATE request_record r SET project_id = NULL
-           WHERE request_id = ${some('request_record', `project_id IS NOT NULL AND ${throughKey}`, 'request_id')}
+           WHERE request_id = ${randomRow('request_record', `project_id IS NOT NULL AND ${paidByKey}`, 'request_id')}
           RETURNING 'key ' || key_id AS told`,
   },
   {
     what: 'a record moves to another wallet',
-    sql: `UPDATE request_record r SET wallet_id = ${other('wallet_id')} WHERE ${oneRecord} RETURNING 'wallet ' || wallet_id AS told`,
+    sql: `UPDATE request_record r SET wallet_id = ${otherValue('wallet_id')} WHERE ${oneRecord} RETURNING 'wallet ' || wallet_id AS told`,
   },
   {
     what: 'a record moves to another wallet, and so does its usage',
-    sql: `WITH r AS (SELECT * FROM request_record r WHERE ${oneThroughKey}),
-          h AS (UPDATE request_record r SET wallet_id = ${other('wallet_id')}
+    sql: `WITH r AS (SELECT * FROM request_record r WHERE ${oneRecordWithKey}),
+          h AS (UPDATE request_record r SET wallet_id = ${otherValue('wallet_id')}
                  WHERE (r.key_id, r.wallet_id, date_trunc('hour', r.created_at)) IN
                        (SELECT key_id, wallet_id, date_trunc('hour', created_at) FROM r)
                 RETURNING r.*, (SELECT r.wallet_id FROM r) AS before),
@@ -104,7 +104,7 @@ export const breakages: readonly Breakage[] = [
   },
   {
     what: 'a record becomes one of another model',
-    sql: `UPDATE request_record r SET model = ${other('model')} WHERE ${oneRecord} RETURNING 'model ' || model AS told`,
+    sql: `UPDATE request_record r SET model = ${otherValue('model')} WHERE ${oneRecord} RETURNING 'model ' || model AS told`,
   },
   {
     what: 'a record becomes one of another supplier',
@@ -112,11 +112,11 @@ export const breakages: readonly Breakage[] = [
   },
   {
     what: 'a record moves to another hour',
-    sql: `UPDATE request_record r SET created_at = created_at - interval '2 hours' WHERE ${oneThroughKey} RETURNING 'key ' || key_id AS told`,
+    sql: `UPDATE request_record r SET created_at = created_at - interval '2 hours' WHERE ${oneRecordWithKey} RETURNING 'key ' || key_id AS told`,
   },
   {
     what: 'a record joins another settlement',
-    sql: `UPDATE request_record r SET settlement_id = ${other('settlement_id')} WHERE ${oneRecord} RETURNING 'settlement ' || settlement_id AS told`,
+    sql: `UPDATE request_record r SET settlement_id = ${otherValue('settlement_id')} WHERE ${oneRecord} RETURNING 'settlement ' || settlement_id AS told`,
   },
   {
     what: 'a record was never settled',
@@ -124,14 +124,14 @@ export const breakages: readonly Breakage[] = [
   },
   {
     what: 'a record and its settlement vanish, and the wallet has the money again',
-    sql: `WITH r AS (DELETE FROM request_record WHERE settlement_id = ${some('request_record', paid, 'settlement_id')} RETURNING *),
+    sql: `WITH r AS (DELETE FROM request_record WHERE settlement_id = ${randomRow('request_record', paidCondition, 'settlement_id')} RETURNING *),
           e AS (DELETE FROM ledger_entry e USING r WHERE e.transaction_id = r.settlement_id RETURNING 1),
           t AS (DELETE FROM ledger_transaction t USING r WHERE t.id = r.settlement_id RETURNING 1),
           w AS (UPDATE spending_window w SET spent = spent - (SELECT sum(cost_nano) FROM r)
                  WHERE w.kind = 'wallet' AND w.owner_id = (SELECT wallet_id FROM r LIMIT 1))
           SELECT 'wallet ' || wallet_id AS told FROM r LIMIT 1`,
   },
-  // The sums of usage.
+  // Usage sums.
   {
     what: 'an hour of usage costs less',
     sql: `UPDATE usage_hour u SET cost_nano = cost_nano - 1
@@ -147,17 +147,17 @@ export const breakages: readonly Breakage[] = [
   {
     what: 'a tag costs less than it used',
     sql: `UPDATE usage_label_hour u SET cost_nano = cost_nano / 2
-           WHERE label = ${some('usage_label_hour', 'cost_nano > 1', 'label')} RETURNING 'label ' || label AS told`,
+           WHERE label = ${randomRow('usage_label_hour', 'cost_nano > 1', 'label')} RETURNING 'label ' || label AS told`,
   },
   {
     what: 'a day of a wallet costs less on its statement',
     sql: `UPDATE usage_day d SET cost_nano = cost_nano - 1
-           WHERE dimension = 'wallet' AND number = ${some('usage_day', `dimension = 'wallet' AND cost_nano > 0`, 'number')}
+           WHERE dimension = 'wallet' AND number = ${randomRow('usage_day', `dimension = 'wallet' AND cost_nano > 0`, 'number')}
           RETURNING 'dimension wallet, number ' || number AS told`,
   },
   ...invoiceBreakages,
   ...agreementBreakages,
-  // Limits and what is held of them.
+  // Limits and holds.
   {
     what: 'a wallet spent less',
     sql: `UPDATE spending_window SET spent = spent - 1 WHERE kind = 'wallet' AND owner_id = ${aWallet} RETURNING 'wallet ' || owner_id AS told`,
@@ -174,11 +174,11 @@ export const breakages: readonly Breakage[] = [
   {
     what: 'the credit limit of a wallet is higher',
     sql: `UPDATE spending_rule SET limit_nano = limit_nano + 1000000000 WHERE kind = 'wallet'
-             AND owner_id = ${some('spending_rule', `kind = 'wallet'`, 'owner_id')} RETURNING 'wallet ' || owner_id AS told`,
+             AND owner_id = ${randomRow('spending_rule', `kind = 'wallet'`, 'owner_id')} RETURNING 'wallet ' || owner_id AS told`,
   },
   {
     what: 'a budget spent less',
-    sql: `UPDATE spending_window SET spent = 0 WHERE id = ${some('spending_window', `kind <> 'wallet' AND spent > 0`, 'id')}
+    sql: `UPDATE spending_window SET spent = 0 WHERE id = ${randomRow('spending_window', `kind <> 'wallet' AND spent > 0`, 'id')}
           RETURNING kind || ' ' || owner_id AS told`,
   },
   {
@@ -188,7 +188,7 @@ export const breakages: readonly Breakage[] = [
   },
   {
     what: 'a window allows more than its budget',
-    sql: `UPDATE spending_window SET limit_nano = limit_nano * 2 WHERE id = ${some('spending_window', `kind <> 'wallet'`, 'id')}
+    sql: `UPDATE spending_window SET limit_nano = limit_nano * 2 WHERE id = ${randomRow('spending_window', `kind <> 'wallet'`, 'id')}
           RETURNING kind || ' ' || owner_id AS told`,
   },
   {
@@ -202,22 +202,22 @@ export const breakages: readonly Breakage[] = [
   },
   {
     what: 'an hour of a rolling budget becomes another, so that it leaves sooner',
-    sql: `UPDATE spending_bucket SET hour = hour - interval '300 hours' WHERE spent > 0 AND window_id = ${some('spending_bucket', 'spent > 0', 'window_id')}
+    sql: `UPDATE spending_bucket SET hour = hour - interval '300 hours' WHERE spent > 0 AND window_id = ${randomRow('spending_bucket', 'spent > 0', 'window_id')}
           RETURNING 'window ' || window_id AS told`,
   },
   {
     what: 'a slice is larger than what was taken',
-    sql: `UPDATE escrow_slice SET amount = amount + 5 WHERE window_id = ${some('escrow_slice', 'amount > 0', 'window_id')}
+    sql: `UPDATE escrow_slice SET amount = amount + 5 WHERE window_id = ${randomRow('escrow_slice', 'amount > 0', 'window_id')}
           RETURNING (SELECT kind || ' ' || owner_id FROM spending_window WHERE id = window_id) AS told`,
   },
   {
     what: 'the node that holds a slice is gone',
-    sql: `DELETE FROM escrow_lease WHERE id = ${some('escrow_slice', 'amount > 0', 'lease_id')} RETURNING 'lease ' || id AS told`,
+    sql: `DELETE FROM escrow_lease WHERE id = ${randomRow('escrow_slice', 'amount > 0', 'lease_id')} RETURNING 'lease ' || id AS told`,
   },
-  // The ledger.
+  // Ledger.
   {
     what: 'an entry of a wallet is larger',
-    sql: `UPDATE ledger_entry SET amount = amount + 1 WHERE transaction_id = ${some('ledger_transaction', `kind = 'top-up'`, 'id')} AND amount > 0
+    sql: `UPDATE ledger_entry SET amount = amount + 1 WHERE transaction_id = ${randomRow('ledger_transaction', `kind = 'top-up'`, 'id')} AND amount > 0
           RETURNING (SELECT t.ref FROM ledger_transaction t WHERE t.id = transaction_id) AS told`,
   },
   {
@@ -248,11 +248,11 @@ export const breakages: readonly Breakage[] = [
   },
   {
     what: 'an entry lost its transaction',
-    sql: `DELETE FROM ledger_transaction WHERE id = ${some('ledger_transaction', `kind = 'settlement'`, 'id')} RETURNING 'transaction ' || id AS told`,
+    sql: `DELETE FROM ledger_transaction WHERE id = ${randomRow('ledger_transaction', `kind = 'settlement'`, 'id')} RETURNING 'transaction ' || id AS told`,
   },
   {
     what: 'an entry is gone',
-    sql: `DELETE FROM ledger_entry WHERE amount < 0 AND transaction_id = ${some('ledger_transaction', `kind = 'settlement'`, 'id')}
+    sql: `DELETE FROM ledger_entry WHERE amount < 0 AND transaction_id = ${randomRow('ledger_transaction', `kind = 'settlement'`, 'id')}
           RETURNING 'settlement ' || transaction_id AS told`,
   },
   {
@@ -271,13 +271,13 @@ export const breakages: readonly Breakage[] = [
   },
   {
     what: 'a posting is hidden among settlements',
-    sql: `UPDATE ledger_entry SET is_posting = false WHERE transaction_id = ${some('ledger_transaction', `kind = 'refund'`, 'id')}
+    sql: `UPDATE ledger_entry SET is_posting = false WHERE transaction_id = ${randomRow('ledger_transaction', `kind = 'refund'`, 'id')}
           RETURNING (SELECT t.ref FROM ledger_transaction t WHERE t.id = transaction_id) AS told`,
   },
   {
     what: 'a settlement is of another day',
     sql: `UPDATE ledger_transaction SET created_at = created_at - interval '3 days'
-           WHERE id = ${some('ledger_transaction', `kind = 'settlement'`, 'id')} RETURNING 'settlement ' || id AS told`,
+           WHERE id = ${randomRow('ledger_transaction', `kind = 'settlement'`, 'id')} RETURNING 'settlement ' || id AS told`,
   },
   {
     what: 'an account belongs to another wallet',
@@ -287,12 +287,12 @@ export const breakages: readonly Breakage[] = [
   {
     what: 'a payment credits more than was paid, in all books but its own sum',
     sql: `WITH p AS (UPDATE payment SET credited_nano = credited_nano - 10000000
-                      WHERE id = ${some('payment', `state = 'paid' AND credited_nano > 10000000`, 'id')} RETURNING *)
+                      WHERE id = ${randomRow('payment', `state = 'paid' AND credited_nano > 10000000`, 'id')} RETURNING *)
           SELECT 'payment ' || public_id AS told FROM p`,
   },
   {
     what: 'a payment is gone',
-    sql: `DELETE FROM payment WHERE id = ${some('payment', `state = 'paid'`, 'id')} RETURNING public_id::text AS told`,
+    sql: `DELETE FROM payment WHERE id = ${randomRow('payment', `state = 'paid'`, 'id')} RETURNING public_id::text AS told`,
   },
   {
     what: 'a payment forgets its refund',
@@ -306,13 +306,13 @@ export const breakages: readonly Breakage[] = [
   {
     what: 'a payment belongs to another wallet',
     sql: `UPDATE payment p SET wallet_id = (SELECT b.wallet_id FROM billing_account b WHERE b.wallet_id <> p.wallet_id ORDER BY 1 LIMIT 1)
-           WHERE id = ${some('payment', `state = 'paid'`, 'id')} RETURNING public_id::text AS told`,
+           WHERE id = ${randomRow('payment', `state = 'paid'`, 'id')} RETURNING public_id::text AS told`,
   },
   {
     what: 'a payment is held by another wallet than the one that a merge handed it to',
     sql: `UPDATE payment p SET holder_wallet_id = (SELECT b.wallet_id FROM billing_account b
                                                WHERE b.wallet_id <> coalesce(p.holder_wallet_id, p.wallet_id) ORDER BY 1 LIMIT 1)
-           WHERE id = ${some('payment', `state = 'paid'`, 'id')} RETURNING 'payment ' || public_id AS told`,
+           WHERE id = ${randomRow('payment', `state = 'paid'`, 'id')} RETURNING 'payment ' || public_id AS told`,
   },
   {
     what: 'a merge handed over a payment, and nobody knows',
@@ -322,7 +322,7 @@ export const breakages: readonly Breakage[] = [
   {
     what: 'a promotion grants more than its posting',
     sql: `UPDATE promotion_credit SET amount = amount * 2, remaining = remaining + amount
-           WHERE grant_id = ${some('promotion_credit', 'true', 'grant_id')} RETURNING 'grant ' || grant_id AS told`,
+           WHERE grant_id = ${randomRow('promotion_credit', 'true', 'grant_id')} RETURNING 'grant ' || grant_id AS told`,
   },
   {
     what: 'a promotion says that it was taken back, and was not',
@@ -334,17 +334,17 @@ export const breakages: readonly Breakage[] = [
   },
   {
     what: 'a promotion of a wallet is gone',
-    sql: `DELETE FROM promotion_credit WHERE grant_id = ${some('promotion_credit', 'true', 'grant_id')} RETURNING 'grant ' || grant_id AS told`,
+    sql: `DELETE FROM promotion_credit WHERE grant_id = ${randomRow('promotion_credit', 'true', 'grant_id')} RETURNING 'grant ' || grant_id AS told`,
   },
   // Prices.
   {
     what: 'a price that was charged by is lower',
-    sql: `UPDATE price SET output = output - 1000000 WHERE id = ${some('request_record', paid, 'price_id')}
+    sql: `UPDATE price SET output = output - 1000000 WHERE id = ${randomRow('request_record', paidCondition, 'price_id')}
           RETURNING (SELECT 'request ' || request_id FROM request_record WHERE price_id = id AND output_tokens > 0 ORDER BY 1 LIMIT 1) AS told`,
   },
   {
     what: 'a price that was charged by is gone',
-    sql: `DELETE FROM price WHERE id = ${some('request_record', paid, 'price_id')}
+    sql: `DELETE FROM price WHERE id = ${randomRow('request_record', paidCondition, 'price_id')}
           RETURNING (SELECT 'request ' || request_id FROM request_record WHERE price_id = id ORDER BY 1 LIMIT 1) AS told`,
   },
   {

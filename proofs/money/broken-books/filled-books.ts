@@ -4,60 +4,64 @@ import { CatalogueService } from '#product/catalogue';
 import { costOf, NO_USAGE, parseUsd, uuidv7 } from '#product/kernel';
 import { administer, type TestDatabase } from '../../../test/support/postgres';
 import { ordinaryOutcome } from '../record';
-import { BooksWriter, type Person, writeBooks } from './books-writer';
+import { BooksWriter, type BooksUser, writeBooks } from './books-writer';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-const MARKUP = 1_100_000;
+const MARKUP_PPM = 1_100_000;
 
 /**
- * The books have something of everything that money goes through. Two payers call with budgets of all kinds,
- * mark-ups, tags and fees. There are summed days, top-ups with a refund and a dispute, promotions, a raise, a
- * merge and a node that died.
+ * Fills books with every kind of entry. Covers budgets, mark-ups, tags, fees, daily sums, top-ups with a refund and a
+ * dispute, promotions, a raise, a merge and a dead node.
  */
 export const fillBooks = (database: TestDatabase): Promise<void> =>
-  writeBooks(database, (...parts) => new Filling(...parts));
+  writeBooks(database, (...parts) => new FilledBooksWriter(...parts));
 
-class Filling extends BooksWriter {
+class FilledBooksWriter extends BooksWriter {
   async write(): Promise<void> {
-    const operator = await this.person('operator', 'platform_admin');
+    const operator = await this.createUser('operator', 'platform_admin');
     const [north, south, west] = [
       await this.organisation(operator, 'north'),
       await this.organisation(operator, 'south'),
       await this.organisation(operator, 'west'),
     ];
-    const ann = await this.person('ann', 'org_owner', north);
-    const ben = await this.person('ben', 'org_owner', south);
-    const cara = await this.person('cara', 'org_owner', west);
-    await this.pays(north, ann);
-    await this.pays(south, ben);
-    await this.pays(west, cara);
+    const ann = await this.createUser('ann', 'org_owner', north);
+    const ben = await this.createUser('ben', 'org_owner', south);
+    const cara = await this.createUser('cara', 'org_owner', west);
+    await this.makePayer(north, ann);
+    await this.makePayer(south, ben);
+    await this.makePayer(west, cara);
     await this.payments(ann, ben, cara, operator);
     await this.promotions(ann, ben, operator);
     await this.spending(operator, { north, south, ann, ben });
     await this.merge(operator, south, west, ben);
     await this.invoices(operator);
     await this.rerate();
-    await this.heldByTheDead(ben);
+    await this.addDeadNode(ben);
     await this.app.application.get(MoneyWatch, { strict: false }).verify(true);
   }
 
-  private async payments(ann: Person, ben: Person, cara: Person, operator: Person): Promise<void> {
-    const refunded = await this.topUp(ann, 100);
+  private async payments(
+    ann: BooksUser,
+    ben: BooksUser,
+    cara: BooksUser,
+    operator: BooksUser,
+  ): Promise<void> {
+    const refundedIntent = await this.topUp(ann, 100);
     await this.topUp(ann, 20);
-    const disputed = await this.topUp(ben, 50);
-    const ordered = await this.topUp(ben, 40);
+    const disputedIntent = await this.topUp(ben, 50);
+    const delayedIntent = await this.topUp(ben, 40);
     await this.topUp(cara, 30);
     const { account } = this.processor;
-    account.back.refund(refunded, 1_000);
-    account.back.dispute(disputed);
+    account.refundsAndDisputes.refund(refundedIntent, 1_000);
+    account.refundsAndDisputes.dispute(disputedIntent);
     await this.deliverAll();
-    await this.refund(operator, ordered, '7.5');
+    await this.refund(operator, delayedIntent, '7.5');
     await this.adjust(operator, ben, '100', 'credit');
     await this.post(operator, `/dashboard/admin/users/${ann.id}/credit-limit`, { credit_limit: '25' });
   }
 
-  private async promotions(ann: Person, ben: Person, operator: Person): Promise<void> {
+  private async promotions(ann: BooksUser, ben: BooksUser, operator: BooksUser): Promise<void> {
     for (const [person, ends] of [
       [ann, false],
       [ben, true],
@@ -68,10 +72,10 @@ class Filling extends BooksWriter {
   }
 
   private async spending(
-    operator: Person,
-    { north, south, ann, ben }: { north: number; south: number; ann: Person; ben: Person },
+    operator: BooksUser,
+    { north, south, ann, ben }: { north: number; south: number; ann: BooksUser; ben: BooksUser },
   ): Promise<void> {
-    const percent = (MARKUP - 1_000_000) / 10_000;
+    const percent = (MARKUP_PPM - 1_000_000) / 10_000;
     await this.post(operator, `/dashboard/admin/organisations/${north}/markup`, { percent: String(percent) });
     const { id } = await this.post(operator, '/dashboard/admin/projects', { name: 'Tides', org_id: north });
     const project = Number(id);
@@ -83,15 +87,15 @@ class Filling extends BooksWriter {
       }),
       await this.key(ben, south, null, { budget: { limit: parseUsd('60'), period: 'daily' } }),
     ];
-    const limits = new Limits(this.app.database);
+    const budgetLimits = new Limits(this.app.database);
     await this.app.database.transaction(async (tx) => {
-      await limits.set(tx, { kind: 'user', id: ben.id }, { period: 'monthly', limit: parseUsd('500') });
-      await limits.set(
+      await budgetLimits.set(tx, { kind: 'user', id: ben.id }, { period: 'monthly', limit: parseUsd('500') });
+      await budgetLimits.set(
         tx,
         { kind: 'user_budget', id: ben.id },
         { period: 'rolling', limit: parseUsd('400') },
       );
-      await limits.set(
+      await budgetLimits.set(
         tx,
         { kind: 'organisation', id: north },
         { period: 'rolling', limit: parseUsd('900') },
@@ -102,7 +106,7 @@ class Filling extends BooksWriter {
       raise_until: new Date(Date.now() + DAY_MS).toISOString(),
       reason: 'A fair.',
     });
-    await this.earlier(north, project, ann, ben);
+    await this.addEarlierRecords(north, project, ann, ben);
     for (const key of keys) {
       for (const model of ['sim-large', 'sim-small']) {
         await this.call(
@@ -120,28 +124,33 @@ class Filling extends BooksWriter {
     }
   }
 
-  /** Records of the days before, as nodes settled them then; the days are summed, as the nightly job does. */
-  private async earlier(organisationId: number, projectId: number, ann: Person, ben: Person): Promise<void> {
+  /** Adds records of earlier days as nodes settled them, and sums them as the nightly job does. */
+  private async addEarlierRecords(
+    organisationId: number,
+    projectId: number,
+    ann: BooksUser,
+    ben: BooksUser,
+  ): Promise<void> {
     const { database } = this.app;
     const now = Date.now();
     await database.query('SELECT ensure_request_record_partitions($1::date, 3)', [
       new Date(now - 40 * DAY_MS).toISOString(),
     ]);
-    const found = this.app.application.get(CatalogueService, { strict: false }).resolve('sim-large');
-    const price = found.kind === 'refused' ? undefined : found.lanes[0]?.price;
+    const resolution = this.app.application.get(CatalogueService, { strict: false }).resolve('sim-large');
+    const price = resolution.kind === 'refused' ? undefined : resolution.lanes[0]?.price;
     if (price === undefined) throw new Error('the sandbox has a price for sim-large');
     const store = new PostgresMoneyStore(database);
     const usage = { ...NO_USAGE, inputTokens: 1_200, cacheReadTokens: 300, outputTokens: 250, calls: 1 };
     for (let day = 1; day <= 4; day += 1) {
-      const records = [ann, ben].map((person, place) => {
+      const records = [ann, ben].map((person, nodeIndex) => {
         const factor = null;
-        return serialiseRecord(uuidv7(), now - day * 2 * DAY_MS - place * HOUR_MS, {
+        return serialiseRecord(uuidv7(), now - day * 2 * DAY_MS - nodeIndex * HOUR_MS, {
           ...ordinaryOutcome(usage),
           model: 'sim-large',
           userId: person.id,
           walletId: person.id,
-          organisationId: place === 0 ? organisationId : null,
-          projectId: place === 0 ? projectId : null,
+          organisationId: nodeIndex === 0 ? organisationId : null,
+          projectId: nodeIndex === 0 ? projectId : null,
           priceId: price.id,
           endUser: 'someone',
           tags: ['night'],
@@ -154,10 +163,10 @@ class Filling extends BooksWriter {
     }
   }
 
-  /** One who is billed by invoice, pays twice, and one who left with a debt. */
-  private async invoices(operator: Person): Promise<void> {
+  /** Adds a payer by invoice who pays in two instalments, and one who left with a balance due. */
+  private async invoices(operator: BooksUser): Promise<void> {
     for (const name of ['dora', 'emil']) {
-      const person = await this.person(name, 'user');
+      const person = await this.createUser(name, 'user');
       const path = `/dashboard/admin/users/${person.id}`;
       await this.post(operator, `${path}/credit-limit`, { credit_limit: '30' });
       await this.post(operator, `${path}/billing-config`, { billing_type: 'invoiced' });
@@ -170,7 +179,7 @@ class Filling extends BooksWriter {
     }
   }
 
-  private async newestPayment({ id }: Person): Promise<{ payment_id: number }> {
+  private async newestPayment({ id }: BooksUser): Promise<{ payment_id: number }> {
     const [row] = await this.app.database.query<{ payment_id: number }>(
       'SELECT max(id)::integer AS payment_id FROM invoice_payment WHERE payer_id = $1',
       [id],
@@ -178,8 +187,8 @@ class Filling extends BooksWriter {
     return row ?? { payment_id: 0 };
   }
 
-  /** A node that keeps a journal, and is not heard of any more. */
-  private async heldByTheDead({ id }: Person): Promise<void> {
+  /** Adds a node that keeps a journal but no longer sends heartbeats. */
+  private async addDeadNode({ id }: BooksUser): Promise<void> {
     const store = new PostgresMoneyStore(this.app.database);
     const lease = uuidv7();
     await store.beat(lease, 'lost-node', true, 'gone:/data/journal');

@@ -8,27 +8,27 @@ import { breakages } from './breakages';
 import { fillBooks } from './filled-books';
 import { writeRandomBooks } from './random-books';
 
-const RANDOM_BOOKS = 10;
+const RANDOM_BOOKS_COUNT = 10;
 
-/** Everything that can be done to filled books by hand is found, and nothing in books that are well. */
+/** Every manual change to filled books is detected, and intact books report nothing. */
 export async function proveBrokenBooks(proof: Proof, seed: string): Promise<void> {
   process.stdout.write(`seed ${seed}\n`);
-  const filled = await newDatabase(proof);
-  await fillBooks(filled);
-  const well = await verifyCopy(filled);
+  const filledBooks = await createDatabase(proof);
+  await fillBooks(filledBooks);
+  const intactReport = await verifyCopy(filledBooks);
   proof.add(
     'books that nobody touched',
     '0 reported',
-    well.output.trim().split('\n').at(-1) ?? '',
-    well.code === 0,
+    intactReport.output.trim().split('\n').at(-1) ?? '',
+    intactReport.code === 0,
   );
   for (const breakage of breakages) {
-    const { code, named, told } = await breakAndVerify(filled, breakage, seed);
+    const { code, named, told } = await breakAndVerify(filledBooks, breakage, seed);
     proof.add(breakage.what, told, named ? 'named' : `not named, exit code ${code}`, named && code === 1);
   }
-  await filled.drop();
-  for (let number = 1; number <= RANDOM_BOOKS; number += 1) {
-    const books = await newDatabase(proof);
+  await filledBooks.drop();
+  for (let number = 1; number <= RANDOM_BOOKS_COUNT; number += 1) {
+    const books = await createDatabase(proof);
     await writeRandomBooks(books, number);
     const { code, output } = await verifyCopy(books);
     const result = output.trim().split('\n').at(-1) ?? '';
@@ -37,7 +37,7 @@ export async function proveBrokenBooks(proof: Proof, seed: string): Promise<void
   }
 }
 
-async function newDatabase({ postgres }: Proof): Promise<TestDatabase> {
+async function createDatabase({ postgres }: Proof): Promise<TestDatabase> {
   const name = `filled_${randomBytes(6).toString('hex')}`;
   await administer(postgres.ownerUrl, `CREATE DATABASE ${name}`);
   const [url, ownerUrl] = [inDatabase(postgres.url, name), inDatabase(postgres.ownerUrl, name)];

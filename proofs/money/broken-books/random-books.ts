@@ -1,18 +1,18 @@
 import { MoneyWatch, WalletHandover } from '#product/billing';
 import type { TestApp } from '../../../test/support/app';
-import { signIn } from '../../../test/support/people';
+import { signIn } from '../../../test/support/users';
 import type { TestDatabase } from '../../../test/support/postgres';
 import type { ProcessorSimulator } from '../../../simulator/processor/processor-simulator';
-import { BooksWriter, type Person, writeBooks } from './books-writer';
+import { BooksWriter, type BooksUser, writeBooks } from './books-writer';
 
-const OPERATIONS = 24;
+const OPERATION_COUNT = 24;
 const MAX_MERGES = 2;
 
-/** Healthy books, which random operations of the product write: the seed decides on them. */
+/** Intact books written by random operations of the product, determined by the seed. */
 export const writeRandomBooks = (database: TestDatabase, seed: number): Promise<void> =>
-  writeBooks(database, (app, processor, same) => new RandomBooks(app, processor, same, seed));
+  writeBooks(database, (app, processor, same) => new RandomBooksWriter(app, processor, same, seed));
 
-/** Numbers from 0 up to 1, the same for the same seed (mulberry32). */
+/** Seeded generator of numbers in [0, 1) (mulberry32). */
 function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {
@@ -23,16 +23,16 @@ function randomNumbers(seed: number): () => number {
   };
 }
 
-interface Team {
+interface PayingTeam {
   readonly organisation: number;
-  owner: Person;
+  owner: BooksUser;
   key: string;
 }
 
-class RandomBooks extends BooksWriter {
+class RandomBooksWriter extends BooksWriter {
   private readonly random: () => number;
-  private operator!: Person;
-  private teams: Team[] = [];
+  private operator!: BooksUser;
+  private teams: PayingTeam[] = [];
   private payments: string[] = [];
   private disputes: string[] = [];
   private promotionIds: string[] = [];
@@ -44,11 +44,11 @@ class RandomBooks extends BooksWriter {
   }
 
   async write(): Promise<void> {
-    this.operator = await this.person('operator', 'platform_admin');
+    this.operator = await this.createUser('operator', 'platform_admin');
     for (const name of ['north', 'south', 'west', 'east']) {
       const organisation = await this.organisation(this.operator, name);
-      const owner = await this.person(name, 'org_owner', organisation);
-      await this.pays(organisation, owner);
+      const owner = await this.createUser(name, 'org_owner', organisation);
+      await this.makePayer(organisation, owner);
       this.payments.push(await this.topUp(owner, this.between(20, 200)));
       this.teams.push({ organisation, owner, key: await this.key(owner, organisation, null, {}) });
     }
@@ -60,14 +60,14 @@ class RandomBooks extends BooksWriter {
       () => this.anyRefund(),
       () => this.refundByOperator(),
       () => this.anyDispute(),
-      () => this.endOfDispute(),
+      () => this.endAnyDispute(),
       () => this.adjust(this.operator, this.team().owner, `${this.between(1, 90)}.25`, 'credit'),
       () => this.adjust(this.operator, this.team().owner, `${this.between(1, 30)}`, 'debit'),
       () => this.anyPromotion(),
-      () => this.endOfPromotion(),
+      () => this.endAnyPromotion(),
       () => this.anyMerge(),
     ];
-    for (let done = 0; done < OPERATIONS; done += 1) await this.pick(operations)();
+    for (let completed = 0; completed < OPERATION_COUNT; completed += 1) await this.pick(operations)();
     await this.anyMerge();
     await this.anyCall();
     if (this.random() < 0.5) await this.rerate();
@@ -75,15 +75,15 @@ class RandomBooks extends BooksWriter {
     await this.app.application.get(MoneyWatch, { strict: false }).verify(true);
   }
 
-  private between(least: number, most: number): number {
-    return least + Math.floor(this.random() * (most - least + 1));
+  private between(min: number, max: number): number {
+    return min + Math.floor(this.random() * (max - min + 1));
   }
 
   private pick<T>(values: readonly T[]): T {
     return values[this.between(0, values.length - 1)]!;
   }
 
-  private readonly team = (): Team => this.pick(this.teams);
+  private readonly team = (): PayingTeam => this.pick(this.teams);
 
   private async anyCall(): Promise<void> {
     const model = this.pick(['sim-large', 'sim-small']);
@@ -97,16 +97,17 @@ class RandomBooks extends BooksWriter {
 
   private async anyRefund(): Promise<void> {
     const intent = this.pick(this.payments);
-    const left = await this.centsLeft(intent);
-    if (left < 2) return;
-    this.processor.account.back.refund(intent, this.between(1, left));
+    const centsLeft = await this.centsLeft(intent);
+    if (centsLeft < 2) return;
+    this.processor.account.refundsAndDisputes.refund(intent, this.between(1, centsLeft));
     await this.deliverAll();
   }
 
   private async refundByOperator(): Promise<void> {
     const intent = this.pick(this.payments);
-    const left = await this.centsLeft(intent);
-    if (left > 100) await this.refund(this.operator, intent, `${this.between(1, Math.floor(left / 100))}`);
+    const centsLeft = await this.centsLeft(intent);
+    if (centsLeft > 100)
+      await this.refund(this.operator, intent, `${this.between(1, Math.floor(centsLeft / 100))}`);
   }
 
   private async centsLeft(intent: string): Promise<number> {
@@ -122,14 +123,14 @@ class RandomBooks extends BooksWriter {
     if ((await this.centsLeft(intent)) < 2) return;
     this.payments = this.payments.filter((payment) => payment !== intent);
     this.payments.push(await this.topUp(this.team().owner, this.between(5, 50)));
-    this.disputes.push(this.processor.account.back.dispute(intent).id);
+    this.disputes.push(this.processor.account.refundsAndDisputes.dispute(intent).id);
     await this.deliverAll();
   }
 
-  private async endOfDispute(): Promise<void> {
+  private async endAnyDispute(): Promise<void> {
     const dispute = this.disputes.pop();
     if (dispute === undefined) return;
-    this.processor.account.back.closeDispute(dispute, this.pick(['won', 'lost'] as const));
+    this.processor.account.refundsAndDisputes.closeDispute(dispute, this.pick(['won', 'lost'] as const));
     await this.deliverAll();
   }
 
@@ -138,13 +139,13 @@ class RandomBooks extends BooksWriter {
     this.promotionIds.push(await this.promotion(this.operator, this.team().owner, amount));
   }
 
-  private async endOfPromotion(): Promise<void> {
+  private async endAnyPromotion(): Promise<void> {
     const id = this.promotionIds.pop();
     if (id === undefined) return;
     await this.post(this.operator, `/dashboard/admin/promotions/${id}/update`, { end: true });
   }
 
-  /** The members of an organisation that ends are signed out. */
+  /** Members of the organisation that is merged away are signed out. */
   private async anyMerge(): Promise<void> {
     const [target, source] = this.teams;
     if (target === undefined || source === undefined || this.merges === MAX_MERGES) return;

@@ -1,22 +1,22 @@
 import {
-  confirmed,
+  registerConfirmedUser,
   cookiesOf,
   expectSession,
   mailTo,
   newAddress,
   password,
-  registered,
-  signedIn,
+  registerUser,
+  signInByPassword,
   statusOf,
   tokenIn,
 } from '../accounts';
-import { type Answer, expect, expectStatus, jsonOf } from '../http';
+import { type ReadResponse, expect, expectStatus, jsonOf } from '../http';
 import type { Scenario } from '../scenario';
 import type { World } from '../world';
 
 const crossSite = { headers: { 'sec-fetch-site': 'cross-site' } };
 
-/** The token of the mail that follows from asking for a new password. */
+/** Token of the mail that a password reset sends. */
 async function resetToken(world: World, email: string): Promise<string> {
   expectStatus(await world.anonymous.post('/auth/forgot-password', { json: { email } }), 200);
   return tokenIn(await mailTo(world, email, /Choose a new password/));
@@ -29,7 +29,7 @@ const linksOf = (world: World, email: string): Promise<{ hash: string }[]> =>
     [email],
   );
 
-/** Another link than the one before, alone. */
+/** Waits until the stored link differs from the given one. */
 async function waitForNewLink(world: World, email: string, [before]: { hash: string }[]): Promise<void> {
   const deadline = Date.now() + 20_000;
   while (Date.now() < deadline) {
@@ -47,11 +47,11 @@ async function expectMailAddress(world: World, path: string): Promise<void> {
 
 const newSecret = 'a wholly different phrase';
 
-const doors: readonly Scenario[] = [
+const signInScenarios: readonly Scenario[] = [
   {
     operation: 'POST /auth/register',
     success: async (world) => {
-      const { email, token } = await registered(world);
+      const { email, token } = await registerUser(world);
       expect((await statusOf(world, email)) === 'pending_verification', 'the account waits for its address');
       expectStatus(await world.anonymous.post('/verify-email', { json: { token } }), 200);
       expect((await statusOf(world, email)) === 'active', 'the mail opens the account');
@@ -59,16 +59,21 @@ const doors: readonly Scenario[] = [
     badInput: async (world) => {
       const body = { email: newAddress(), password, display_name: 'Anna' };
       expectStatus(await world.anonymous.post('/auth/register', { json: body }), 403, 'tos_not_accepted');
-      const weak = { ...body, password: 'passwordpassword', terms: true };
-      expectStatus(await world.anonymous.post('/auth/register', { json: weak }), 400, 'weak_password');
+      const weakPassword = { ...body, password: 'passwordpassword', terms: true };
+      expectStatus(
+        await world.anonymous.post('/auth/register', { json: weakPassword }),
+        400,
+        'weak_password',
+      );
     },
     withoutRights: 'public',
   },
   {
     operation: 'POST /auth/login',
-    success: async (world) => expectSession(await signedIn(world, await confirmed(world)), true),
+    success: async (world) =>
+      expectSession(await signInByPassword(world, await registerConfirmedUser(world)), true),
     badInput: async (world) => {
-      const json = { email: await confirmed(world), password: 'not the password' };
+      const json = { email: await registerConfirmedUser(world), password: 'not the password' };
       expectStatus(await world.anonymous.post('/auth/login', { json }), 401, 'invalid_credentials');
     },
     withoutRights: 'public',
@@ -76,7 +81,7 @@ const doors: readonly Scenario[] = [
   {
     operation: 'POST /auth/forgot-password',
     success: async (world) => {
-      const token = await resetToken(world, await confirmed(world));
+      const token = await resetToken(world, await registerConfirmedUser(world));
       expect(token.length === 43, 'the mail carries a link');
     },
     badInput: (world) => expectMailAddress(world, '/auth/forgot-password'),
@@ -85,12 +90,12 @@ const doors: readonly Scenario[] = [
   {
     operation: 'POST /auth/reset-password',
     success: async (world) => {
-      const email = await confirmed(world);
-      const before = await signedIn(world, email);
+      const email = await registerConfirmedUser(world);
+      const before = await signInByPassword(world, email);
       const json = { token: await resetToken(world, email), password: newSecret };
       expectStatus(await world.anonymous.post('/auth/reset-password', { json }), 200);
       await expectSession(before, false);
-      await expectSession(await signedIn(world, email, newSecret), true);
+      await expectSession(await signInByPassword(world, email, newSecret), true);
       expectStatus(await world.anonymous.post('/auth/reset-password', { json }), 401, 'invalid_token');
     },
     badInput: async (world) => {
@@ -102,7 +107,7 @@ const doors: readonly Scenario[] = [
   {
     operation: 'POST /auth/resend-verification',
     success: async (world) => {
-      const { email, token } = await registered(world);
+      const { email, token } = await registerUser(world);
       const before = await linksOf(world, email);
       expectStatus(await world.anonymous.post('/auth/resend-verification', { json: { email } }), 200);
       await waitForNewLink(world, email, before);
@@ -176,7 +181,7 @@ const sessions: readonly Scenario[] = [
   },
 ];
 
-async function expectSettings(answer: Answer, text: string): Promise<void> {
+async function expectSettings(answer: ReadResponse, text: string): Promise<void> {
   expectStatus(answer, 200);
   expect(answer.text.includes(text), `the page does not hold "${text}"`);
   return Promise.resolve();
@@ -238,4 +243,4 @@ const settings: readonly Scenario[] = [
   },
 ];
 
-export const accountScenarios: readonly Scenario[] = [...doors, ...sessions, ...settings];
+export const accountScenarios: readonly Scenario[] = [...signInScenarios, ...sessions, ...settings];

@@ -1,19 +1,19 @@
-import { type Answer, expectStatus, jsonOf } from '../http';
+import { type ReadResponse, expectStatus, jsonOf } from '../http';
 import type { World } from '../world';
 
 export const ADMIN = '/dashboard/admin';
 export const admin = async (world: World) => (await world.person('platform_admin')).client;
 export const owner = async (world: World) => (await world.person('org_owner')).client;
-export const fresh = (stem: string): string => `${stem}-${Math.random().toString(36).slice(2, 10)}`;
+export const uniqueName = (stem: string): string => `${stem}-${Math.random().toString(36).slice(2, 10)}`;
 
-export const ok = (answer: Answer): Record<string, unknown> => {
+export const ok = (answer: ReadResponse): Record<string, unknown> => {
   expectStatus(answer, 200);
   return jsonOf(answer);
 };
 
-/** A model of the sandbox's supplier, as an administrator makes one. */
+/** Creates a model of the sandbox's supplier as an administrator would. */
 export async function newModel(world: World): Promise<string> {
-  const model = fresh('proof');
+  const model = uniqueName('proof');
   ok(
     await (
       await admin(world)
@@ -31,8 +31,8 @@ export async function newModel(world: World): Promise<string> {
   return model;
 }
 
-/** These are refused without a session, and to an organisation's owner. */
-export const forPlatform =
+/** Steps that are rejected without a session and for an organisation's owner. */
+export const platformOnly =
   (path: string | ((world: World) => Promise<string>), json: object = {}, method = 'POST') =>
   async (world: World): Promise<void> => {
     const address = typeof path === 'string' ? path : await path(world);

@@ -1,10 +1,10 @@
 import { expect, expectStatus, jsonOf } from '../http';
 import type { Scenario } from '../scenario';
 import type { World } from '../world';
-import { ADMIN, admin, forPlatform, fresh, newModel, ok } from './admin-catalogue-steps';
+import { ADMIN, admin, platformOnly, uniqueName, newModel, ok } from './admin-catalogue-steps';
 
 async function newProvider(world: World): Promise<{ id: number; name: string }> {
-  const name = fresh('provider');
+  const name = uniqueName('provider');
   const json = {
     name,
     style: 'openai-style',
@@ -28,7 +28,7 @@ const priceOf = async (world: World, model: string): Promise<unknown> =>
     >
   )['input_price'];
 
-const priced = (path: string): Omit<Scenario, 'operation'> => ({
+const priceScenario = (path: string): Omit<Scenario, 'operation'> => ({
   success: async (world) => {
     const model = await newModel(world);
     const json = { model, input_price: '1.25' };
@@ -39,7 +39,7 @@ const priced = (path: string): Omit<Scenario, 'operation'> => ({
     const json = { model: await newModel(world), input_price: '-1' };
     expectStatus(await (await admin(world)).post(path, { json }), 422);
   },
-  withoutRights: forPlatform(path, { model: 'sim-small', input_price: '1' }),
+  withoutRights: platformOnly(path, { model: 'sim-small', input_price: '1' }),
 });
 
 const providers: readonly Scenario[] = [
@@ -51,20 +51,20 @@ const providers: readonly Scenario[] = [
       expect(rows.length === 1, 'its secret is kept');
     },
     badInput: async (world) => {
-      const json = { name: fresh('inside'), style: 'openai-style', base_url: 'http://169.254.169.254/' };
+      const json = { name: uniqueName('inside'), style: 'openai-style', base_url: 'http://169.254.169.254/' };
       const answer = await (await admin(world)).post(`${ADMIN}/providers`, { json });
       expect(jsonOf(answer)['code'] === 'invalid_provider', answer.text);
     },
-    withoutRights: forPlatform(`${ADMIN}/providers`),
+    withoutRights: platformOnly(`${ADMIN}/providers`),
   },
   {
     operation: `POST ${ADMIN}/providers/{provider_id}/update`,
     success: async (world) => {
       const { id } = await newProvider(world);
       const json = { base_url: 'https://elsewhere.example/v1' };
-      const changed = ok(await (await admin(world)).post(`${ADMIN}/providers/${id}/update`, { json }));
+      const update = ok(await (await admin(world)).post(`${ADMIN}/providers/${id}/update`, { json }));
       expect(
-        changed['base_url'] === json.base_url && (changed['secrets'] as unknown[]).length === 0,
+        update['base_url'] === json.base_url && (update['secrets'] as unknown[]).length === 0,
         'moved, without the secret of the other address',
       );
     },
@@ -77,7 +77,9 @@ const providers: readonly Scenario[] = [
         'conflict',
       );
     },
-    withoutRights: forPlatform(async (world) => `${ADMIN}/providers/${(await newProvider(world)).id}/update`),
+    withoutRights: platformOnly(
+      async (world) => `${ADMIN}/providers/${(await newProvider(world)).id}/update`,
+    ),
   },
   {
     operation: `POST ${ADMIN}/providers/{provider_id}/delete`,
@@ -91,7 +93,9 @@ const providers: readonly Scenario[] = [
       const path = `${ADMIN}/providers/${row?.id ?? 0}/delete`;
       expectStatus(await (await admin(world)).post(path, { json: {} }), 409, 'conflict');
     },
-    withoutRights: forPlatform(async (world) => `${ADMIN}/providers/${(await newProvider(world)).id}/delete`),
+    withoutRights: platformOnly(
+      async (world) => `${ADMIN}/providers/${(await newProvider(world)).id}/delete`,
+    ),
   },
   {
     operation: `GET ${ADMIN}/providers/{provider_id}/visibility-info`,
@@ -102,7 +106,7 @@ const providers: readonly Scenario[] = [
     },
     badInput: async (world) =>
       expectStatus(await (await admin(world)).get(`${ADMIN}/providers/999999999/visibility-info`), 404),
-    withoutRights: forPlatform(`${ADMIN}/providers/1/visibility-info`, {}, 'GET'),
+    withoutRights: platformOnly(`${ADMIN}/providers/1/visibility-info`, {}, 'GET'),
   },
   {
     operation: `POST ${ADMIN}/providers/{provider_id}/visibility`,
@@ -123,7 +127,7 @@ const providers: readonly Scenario[] = [
       const path = `${ADMIN}/providers/${id}/visibility`;
       expectStatus(await (await admin(world)).post(path, { json: { visible: 'perhaps' } }), 422);
     },
-    withoutRights: forPlatform(`${ADMIN}/providers/1/visibility`, { visible: false }),
+    withoutRights: platformOnly(`${ADMIN}/providers/1/visibility`, { visible: false }),
   },
   {
     operation: `POST ${ADMIN}/providers/test`,
@@ -144,7 +148,7 @@ const providers: readonly Scenario[] = [
       expect(result['failure'] === 'address', JSON.stringify(result));
       expectStatus(await (await admin(world)).post(`${ADMIN}/providers/test`, { json: {} }), 422);
     },
-    withoutRights: forPlatform(`${ADMIN}/providers/test`, { upstream_model: 'm' }),
+    withoutRights: platformOnly(`${ADMIN}/providers/test`, { upstream_model: 'm' }),
   },
 ];
 
@@ -166,33 +170,33 @@ const models: readonly Scenario[] = [
       const answer = await (await admin(world)).post(`${ADMIN}/models/update`, { json });
       expect(jsonOf(answer)['code'] === 'invalid_provider', answer.text);
     },
-    withoutRights: forPlatform(`${ADMIN}/models/update`, { model: 'sim-small' }),
+    withoutRights: platformOnly(`${ADMIN}/models/update`, { model: 'sim-small' }),
   },
   {
     operation: `GET ${ADMIN}/models/{model}/price-schedule`,
     success: async (world) => {
       const model = await newModel(world);
-      const found = ok(await (await admin(world)).get(`${ADMIN}/models/${model}/price-schedule`));
-      expect(found['active'] === null && found['price'] !== null, JSON.stringify(found));
+      const schedule = ok(await (await admin(world)).get(`${ADMIN}/models/${model}/price-schedule`));
+      expect(schedule['active'] === null && schedule['price'] !== null, JSON.stringify(schedule));
     },
     badInput: async (world) =>
       expectStatus(await (await admin(world)).get(`${ADMIN}/models/no-such/price-schedule`), 404),
-    withoutRights: forPlatform(`${ADMIN}/models/sim-small/price-schedule`, {}, 'GET'),
+    withoutRights: platformOnly(`${ADMIN}/models/sim-small/price-schedule`, {}, 'GET'),
   },
   {
     operation: `POST ${ADMIN}/models/{model}/price-schedule`,
     success: async (world) => {
       const path = `${ADMIN}/models/${await newModel(world)}/price-schedule`;
       const json = { starts_at: '2020-01-01T00:00:00Z', ends_at: '2090-01-01T00:00:00Z', input_price: '0.5' };
-      const made = ok(await (await admin(world)).post(path, { json }));
+      const creation = ok(await (await admin(world)).post(path, { json }));
       const { active } = ok(await (await admin(world)).get(path)) as { active?: { id?: number } };
-      expect(active?.id === made['id'], 'the schedule runs');
+      expect(active?.id === creation['id'], 'the schedule runs');
     },
     badInput: async (world) => {
       const path = `${ADMIN}/models/${await newModel(world)}/price-schedule`;
       expectStatus(await (await admin(world)).post(path, { json: { starts_at: 'soon' } }), 422);
     },
-    withoutRights: forPlatform(`${ADMIN}/models/sim-small/price-schedule`),
+    withoutRights: platformOnly(`${ADMIN}/models/sim-small/price-schedule`),
   },
   {
     operation: `DELETE ${ADMIN}/models/{model}/price-schedule/{schedule_id}`,
@@ -208,12 +212,12 @@ const models: readonly Scenario[] = [
       const path = `${ADMIN}/models/${await newModel(world)}/price-schedule/999999999`;
       expectStatus(await (await admin(world)).delete(path), 404);
     },
-    withoutRights: forPlatform(`${ADMIN}/models/sim-small/price-schedule/1`, {}, 'DELETE'),
+    withoutRights: platformOnly(`${ADMIN}/models/sim-small/price-schedule/1`, {}, 'DELETE'),
   },
   {
     operation: 'POST /admin/models/{model}/ensure-admin-fixture',
     success: async (world) => {
-      const path = `/admin/models/${fresh('fixture')}/ensure-admin-fixture`;
+      const path = `/admin/models/${uniqueName('fixture')}/ensure-admin-fixture`;
       expect(ok(await (await admin(world)).post(path, { json: {} }))['result'] === 'created', 'made');
       expect(
         ok(await (await admin(world)).post(path, { json: {} }))['result'] === 'unchanged',
@@ -226,7 +230,7 @@ const models: readonly Scenario[] = [
         409,
         'conflict',
       ),
-    withoutRights: forPlatform('/admin/models/fixture/ensure-admin-fixture'),
+    withoutRights: platformOnly('/admin/models/fixture/ensure-admin-fixture'),
   },
   {
     operation: `POST ${ADMIN}/models/reorder`,
@@ -244,7 +248,7 @@ const models: readonly Scenario[] = [
         await (await admin(world)).post(`${ADMIN}/models/reorder`, { json: { order: ['no-such'] } }),
         404,
       ),
-    withoutRights: forPlatform(`${ADMIN}/models/reorder`, { order: ['sim-small'] }),
+    withoutRights: platformOnly(`${ADMIN}/models/reorder`, { order: ['sim-small'] }),
   },
   {
     operation: 'POST /admin/models/{model}/replay-inclusion',
@@ -264,7 +268,7 @@ const models: readonly Scenario[] = [
         ).post('/admin/models/sim-small/replay-inclusion', { json: { included: 'x' } }),
         422,
       ),
-    withoutRights: forPlatform('/admin/models/sim-small/replay-inclusion', { included: true }),
+    withoutRights: platformOnly('/admin/models/sim-small/replay-inclusion', { included: true }),
   },
   {
     operation: `GET ${ADMIN}/models`,
@@ -291,10 +295,10 @@ const models: readonly Scenario[] = [
       expect(answer.headers.get('location') === `${ADMIN}/models`, 'the page of models');
     },
     badInput: 'none',
-    withoutRights: forPlatform(`${ADMIN}/prices`, {}, 'GET'),
+    withoutRights: platformOnly(`${ADMIN}/prices`, {}, 'GET'),
   },
-  { operation: `POST ${ADMIN}/prices`, ...priced(`${ADMIN}/prices`) },
-  { operation: `POST ${ADMIN}/model-prices/update`, ...priced(`${ADMIN}/model-prices/update`) },
+  { operation: `POST ${ADMIN}/prices`, ...priceScenario(`${ADMIN}/prices`) },
+  { operation: `POST ${ADMIN}/model-prices/update`, ...priceScenario(`${ADMIN}/model-prices/update`) },
   {
     operation: `POST ${ADMIN}/model-prices/state`,
     success: async (world) => {
@@ -307,23 +311,23 @@ const models: readonly Scenario[] = [
       const json = { model: await newModel(world), state: 'sleeping' };
       expectStatus(await (await admin(world)).post(`${ADMIN}/model-prices/state`, { json }), 422);
     },
-    withoutRights: forPlatform(`${ADMIN}/model-prices/state`, { model: 'sim-small', state: 'paused' }),
+    withoutRights: platformOnly(`${ADMIN}/model-prices/state`, { model: 'sim-small', state: 'paused' }),
   },
   {
     operation: `POST ${ADMIN}/model-prices/redirect`,
     success: async (world) => {
       const json = { model: await newModel(world), redirect_to: 'sim-small' };
-      const changed = ok(await (await admin(world)).post(`${ADMIN}/model-prices/redirect`, { json }));
-      expect(changed['redirect_to'] === 'sim-small', 'redirected');
+      const update = ok(await (await admin(world)).post(`${ADMIN}/model-prices/redirect`, { json }));
+      expect(update['redirect_to'] === 'sim-small', 'redirected');
     },
     badInput: async (world) => {
       const [one, two] = [await newModel(world), await newModel(world)];
       const path = `${ADMIN}/model-prices/redirect`;
       ok(await (await admin(world)).post(path, { json: { model: one, redirect_to: two } }));
-      const circle = await (await admin(world)).post(path, { json: { model: two, redirect_to: one } });
-      expectStatus(circle, 409, 'alias_redirect_conflict');
+      const loopResponse = await (await admin(world)).post(path, { json: { model: two, redirect_to: one } });
+      expectStatus(loopResponse, 409, 'alias_redirect_conflict');
     },
-    withoutRights: forPlatform(`${ADMIN}/model-prices/redirect`, { model: 'sim-small' }),
+    withoutRights: platformOnly(`${ADMIN}/model-prices/redirect`, { model: 'sim-small' }),
   },
   {
     operation: `POST ${ADMIN}/model-prices/delete`,
@@ -337,7 +341,7 @@ const models: readonly Scenario[] = [
         await (await admin(world)).post(`${ADMIN}/model-prices/delete`, { json: { model: 'no-such' } }),
         404,
       ),
-    withoutRights: forPlatform(`${ADMIN}/model-prices/delete`, { model: 'sim-small' }),
+    withoutRights: platformOnly(`${ADMIN}/model-prices/delete`, { model: 'sim-small' }),
   },
 ];
 

@@ -1,11 +1,11 @@
 import { expect, expectStatus } from '../http';
 import type { Scenario } from '../scenario';
 import type { World } from '../world';
-import { ADMIN, admin, forPlatform, fresh, newModel, ok, owner } from './admin-catalogue-steps';
+import { ADMIN, admin, platformOnly, uniqueName, newModel, ok, owner } from './admin-catalogue-steps';
 
-const aliasAdded = (path: string): Omit<Scenario, 'operation'> => ({
+const aliasScenario = (path: string): Omit<Scenario, 'operation'> => ({
   success: async (world) => {
-    const [model, alias] = [await newModel(world), fresh('alias')];
+    const [model, alias] = [await newModel(world), uniqueName('alias')];
     ok(await (await admin(world)).post(path, { json: { model, alias } }));
     const list = ok(await (await admin(world)).get(`${ADMIN}/model-aliases`))['data'] as object[];
     expect(JSON.stringify(list).includes(alias), 'the alias is listed');
@@ -14,11 +14,11 @@ const aliasAdded = (path: string): Omit<Scenario, 'operation'> => ({
     const json = { model: await newModel(world), alias: 'sim-small' };
     expectStatus(await (await admin(world)).post(path, { json }), 409, 'alias_redirect_conflict');
   },
-  withoutRights: forPlatform(path, { model: 'sim-small', alias: 'x' }),
+  withoutRights: platformOnly(path, { model: 'sim-small', alias: 'x' }),
 });
 
 async function newAlias(world: World): Promise<string> {
-  const alias = fresh('alias');
+  const alias = uniqueName('alias');
   const json = { model: await newModel(world), alias };
   ok(await (await admin(world)).post(`${ADMIN}/model-aliases`, { json }));
   return alias;
@@ -27,13 +27,13 @@ async function newAlias(world: World): Promise<string> {
 async function newDepartment(world: World, organisationId: number): Promise<string> {
   const [row] = await world.rows<{ id: number }>(
     'INSERT INTO department (organisation_id, name) VALUES ($1, $2) RETURNING id',
-    [organisationId, fresh('department')],
+    [organisationId, uniqueName('department')],
   );
   return `${ADMIN}/api/departments/${row?.id ?? 0}/model-access`;
 }
 
 const aliases: readonly Scenario[] = [
-  { operation: `POST ${ADMIN}/models/add-alias`, ...aliasAdded(`${ADMIN}/models/add-alias`) },
+  { operation: `POST ${ADMIN}/models/add-alias`, ...aliasScenario(`${ADMIN}/models/add-alias`) },
   {
     operation: `POST ${ADMIN}/models/remove-alias`,
     success: async (world) => {
@@ -47,7 +47,7 @@ const aliases: readonly Scenario[] = [
         await (await admin(world)).post(`${ADMIN}/models/remove-alias`, { json: { alias: 'no-such' } }),
         404,
       ),
-    withoutRights: forPlatform(`${ADMIN}/models/remove-alias`, { alias: 'x' }),
+    withoutRights: platformOnly(`${ADMIN}/models/remove-alias`, { alias: 'x' }),
   },
   {
     operation: `GET ${ADMIN}/model-aliases`,
@@ -57,9 +57,9 @@ const aliases: readonly Scenario[] = [
       expect(JSON.stringify(list).includes(alias), 'every alias is listed');
     },
     badInput: 'none',
-    withoutRights: forPlatform(`${ADMIN}/model-aliases`, {}, 'GET'),
+    withoutRights: platformOnly(`${ADMIN}/model-aliases`, {}, 'GET'),
   },
-  { operation: `POST ${ADMIN}/model-aliases`, ...aliasAdded(`${ADMIN}/model-aliases`) },
+  { operation: `POST ${ADMIN}/model-aliases`, ...aliasScenario(`${ADMIN}/model-aliases`) },
   {
     operation: `DELETE ${ADMIN}/model-aliases/{alias_name}`,
     success: async (world) => {
@@ -70,7 +70,7 @@ const aliases: readonly Scenario[] = [
     },
     badInput: async (world) =>
       expectStatus(await (await admin(world)).delete(`${ADMIN}/model-aliases/no-such`), 404),
-    withoutRights: forPlatform(`${ADMIN}/model-aliases/x`, {}, 'DELETE'),
+    withoutRights: platformOnly(`${ADMIN}/model-aliases/x`, {}, 'DELETE'),
   },
 ];
 
@@ -79,8 +79,8 @@ const access: readonly Scenario[] = [
     operation: `POST ${ADMIN}/models/domain-toggle`,
     success: async (world) => {
       const json = { model: await newModel(world), enabled: false };
-      const changed = ok(await (await owner(world)).post(`${ADMIN}/models/domain-toggle`, { json }));
-      expect(changed['enabled'] === false && changed['org_id'] === world.organisationId, 'for their own');
+      const update = ok(await (await owner(world)).post(`${ADMIN}/models/domain-toggle`, { json }));
+      expect(update['enabled'] === false && update['org_id'] === world.organisationId, 'for their own');
     },
     badInput: async (world) => {
       const json = { model: 'no-such', enabled: false };
@@ -146,14 +146,14 @@ const access: readonly Scenario[] = [
     operation: `POST ${ADMIN}/api/model-org-access`,
     success: async (world) => {
       const json = { model: await newModel(world), org_id: world.organisationId, allowed: false };
-      const changed = ok(await (await admin(world)).post(`${ADMIN}/api/model-org-access`, { json }));
-      expect(changed['denied'] === true, JSON.stringify(changed));
+      const update = ok(await (await admin(world)).post(`${ADMIN}/api/model-org-access`, { json }));
+      expect(update['denied'] === true, JSON.stringify(update));
     },
     badInput: async (world) => {
       const json = { model: 'sim-small', org_id: 2_000_000_000, allowed: true };
       expectStatus(await (await admin(world)).post(`${ADMIN}/api/model-org-access`, { json }), 404);
     },
-    withoutRights: forPlatform(`${ADMIN}/api/model-org-access`, {
+    withoutRights: platformOnly(`${ADMIN}/api/model-org-access`, {
       model: 'sim-small',
       org_id: 1,
       allowed: true,

@@ -3,7 +3,7 @@ import type { Scenario } from '../scenario';
 import type { World } from '../world';
 import { ADMIN, admin, owner } from './admin-catalogue-steps';
 import { invoicePaymentScenarios } from './invoice-payments';
-import { waysBack } from './ways-back';
+import { recoveryScenarios } from './recovery';
 
 const TOMORROW = new Date(Date.now() + 86_400_000).toISOString();
 const MARKUP = `POST ${ADMIN}/organisations/{org_id}/markup`;
@@ -11,30 +11,30 @@ const RAISE = `POST ${ADMIN}/users/{user_id}/budget-raise`;
 const KEY_RAISE = 'POST /dashboard/keys/{key_id}#raise';
 const KEY_LIMITS = 'POST /dashboard/keys/{key_id}#limits';
 
-const asks = {
+const chatRequest = {
   json: { model: 'sim-small', messages: [{ role: 'user', content: 'hello' }], max_tokens: 8 },
 };
 
-/** A key with a budget that its first request does not fit into, and an administrator who sees it. */
-async function spentKey(
+/** Creates a key whose budget its first request exceeds, and an administrator who can see it. */
+async function exhaustedKey(
   world: World,
 ): Promise<{ path: string; client: Client; key: Client; inCharge: Client }> {
   const person = await world.newPerson({ role: 'user', organisationId: world.organisationId });
   const { id, client: key } = await world.newKey(person);
   const path = `/dashboard/keys/${id}`;
   expectStatus(await person.client.post(path, { json: { budget_limit: '0.000000001' } }), 200);
-  const inCharge = (await world.newPerson({ role: 'org_owner', organisationId: world.organisationId }))
+  const administrator = (await world.newPerson({ role: 'org_owner', organisationId: world.organisationId }))
     .client;
-  expectStatus(await inCharge.post('/dashboard/toggle-admin-mode', { json: { admin_mode: 'on' } }), 200);
-  return { path, client: person.client, key, inCharge };
+  expectStatus(await administrator.post('/dashboard/toggle-admin-mode', { json: { admin_mode: 'on' } }), 200);
+  return { path, client: person.client, key, inCharge: administrator };
 }
 
-/** The end of a raise reaches a node by an announcement. */
-async function untilRefused(key: Client): Promise<void> {
-  const until = performance.now() + 5_000;
-  let answer = await key.post('/v1/chat/completions', asks);
-  while (answer.status === 200 && performance.now() < until)
-    answer = await key.post('/v1/chat/completions', asks);
+/** The end of a budget raise reaches a node by an announcement. */
+async function waitUntilRejected(key: Client): Promise<void> {
+  const deadline = performance.now() + 5_000;
+  let answer = await key.post('/v1/chat/completions', chatRequest);
+  while (answer.status === 200 && performance.now() < deadline)
+    answer = await key.post('/v1/chat/completions', chatRequest);
   expectStatus(answer, 402, 'budget_exceeded');
 }
 
@@ -45,16 +45,16 @@ async function markupPath(world: World): Promise<string> {
   return `${ADMIN}/organisations/${row?.id ?? 0}/markup`;
 }
 
-/** Operations of the administration that the contract does not name: raises, locked limits, mark-ups, payments of invoices. */
+/** Administration operations outside the contract: budget raises, locked limits, mark-ups, invoice payments. */
 export const beyondContract: readonly Scenario[] = [
   {
     operation: MARKUP,
     success: async (world) => {
       const [path, client] = [await markupPath(world), await admin(world)];
-      const set = jsonOf(await client.post(path, { json: { percent: '12.5', reason: 'support' } }));
-      expect(set['price_factor'] === '1.125', `the factor: ${JSON.stringify(set)}`);
-      const off = jsonOf(await client.post(path, { json: { percent: '-100' } }));
-      const versions = off['versions'] as { price_factor: string; in_force: boolean }[];
+      const markup = jsonOf(await client.post(path, { json: { percent: '12.5', reason: 'support' } }));
+      expect(markup['price_factor'] === '1.125', `the factor: ${JSON.stringify(markup)}`);
+      const reset = jsonOf(await client.post(path, { json: { percent: '-100' } }));
+      const versions = reset['versions'] as { price_factor: string; in_force: boolean }[];
       expect(
         versions.length === 2 && versions.filter(({ in_force: inForce }) => inForce).length === 1,
         `the version before stays: ${JSON.stringify(versions)}`,
@@ -79,12 +79,12 @@ export const beyondContract: readonly Scenario[] = [
       const path = `${ADMIN}/users/${userId}`;
       const config = { billing_type: 'prepaid', budget: '5' };
       expectStatus(await client.post(`${path}/billing-config`, { json: config }), 200);
-      const raised = jsonOf(
+      const raise = jsonOf(
         await client.post(`${path}/budget-raise`, {
           json: { raise_amount: '2', raise_until: TOMORROW, reason: 'a fair' },
         }),
       );
-      expect(JSON.stringify(raised).includes(TOMORROW.slice(0, 10)), `until when: ${JSON.stringify(raised)}`);
+      expect(JSON.stringify(raise).includes(TOMORROW.slice(0, 10)), `until when: ${JSON.stringify(raise)}`);
       const [state] = await world.rows<{ limit_nano: string }>(
         "SELECT limit_nano::text FROM spending_state('user_budget', $1)",
         [userId],
@@ -113,25 +113,25 @@ export const beyondContract: readonly Scenario[] = [
   {
     operation: KEY_RAISE,
     success: async (world) => {
-      const { path, key, inCharge } = await spentKey(world);
-      expectStatus(await key.post('/v1/chat/completions', asks), 402, 'budget_exceeded');
+      const { path, key, inCharge } = await exhaustedKey(world);
+      expectStatus(await key.post('/v1/chat/completions', chatRequest), 402, 'budget_exceeded');
       const json = { action: 'raise', raise_amount: '1', raise_until: TOMORROW, reason: 'the month’s end' };
       expectStatus(await inCharge.post(path, { json }), 200);
-      expectStatus(await key.post('/v1/chat/completions', asks), 200);
+      expectStatus(await key.post('/v1/chat/completions', chatRequest), 200);
       const [raise] = await world.rows<{ id: number }>(
         "SELECT id FROM budget_raise WHERE kind = 'key' ORDER BY id DESC LIMIT 1",
       );
       const end = { action: 'end_raise', raise_id: raise?.id, reason: 'enough' };
       expectStatus(await inCharge.post(path, { json: end }), 200);
-      await untilRefused(key);
+      await waitUntilRejected(key);
     },
     badInput: async (world) => {
-      const { path, inCharge } = await spentKey(world);
+      const { path, inCharge } = await exhaustedKey(world);
       const json = { action: 'raise', raise_amount: '1', raise_until: '2001-01-01', reason: 'late' };
       expectStatus(await inCharge.post(path, { json }), 422, 'raise_until');
     },
     withoutRights: async (world) => {
-      const { path, client } = await spentKey(world);
+      const { path, client } = await exhaustedKey(world);
       const json = { action: 'raise', raise_amount: '1', raise_until: TOMORROW, reason: 'I would like to' };
       expectStatus(await client.post(path, { json }), 403);
       expectStatus(await world.anonymous.post(path, { json }), 401);
@@ -140,7 +140,7 @@ export const beyondContract: readonly Scenario[] = [
   {
     operation: KEY_LIMITS,
     success: async (world) => {
-      const { path, client, inCharge } = await spentKey(world);
+      const { path, client, inCharge } = await exhaustedKey(world);
       const json = {
         budget_limit: '3',
         rate_limit_tpm: 1_000,
@@ -156,7 +156,7 @@ export const beyondContract: readonly Scenario[] = [
       expectStatus(await client.post(path, { json: { rate_limit_tpm: null } }), 200);
     },
     badInput: async (world) => {
-      const { path, inCharge } = await spentKey(world);
+      const { path, inCharge } = await exhaustedKey(world);
       for (const [name, value] of [
         ['rate_limit_tpm', 0],
         ['max_parallel', 10_001],
@@ -165,11 +165,11 @@ export const beyondContract: readonly Scenario[] = [
         expectStatus(await inCharge.post(path, { json: { [name]: value } }), 422, name);
     },
     withoutRights: async (world) => {
-      const { path, client } = await spentKey(world);
+      const { path, client } = await exhaustedKey(world);
       expectStatus(await client.post(path, { json: { limits_locked: true } }), 403);
       expectStatus(await world.anonymous.post(path, { json: { max_parallel: 1 } }), 401);
     },
   },
   ...invoicePaymentScenarios,
-  ...waysBack,
+  ...recoveryScenarios,
 ];

@@ -1,12 +1,12 @@
 import { deliver } from '../../../simulator/processor/processor-simulator';
-import { type Answer, type Client, expect, expectStatus, jsonOf } from '../http';
+import { type ReadResponse, type Client, expect, expectStatus, jsonOf } from '../http';
 import type { Scenario } from '../scenario';
-import type { Person, World } from '../world';
+import type { PortalUser, World } from '../world';
 
 const rule = { enabled: true, threshold: 20, amount: 50, monthly_ceiling: 100 };
 
-/** Begins a top-up; the session at the processor that it leads to. */
-async function sessionOf(answer: Answer): Promise<string> {
+/** Returns the processor session to which a top-up leads. */
+async function sessionOf(answer: ReadResponse): Promise<string> {
   expectStatus(answer, 200);
   const { ok, url } = jsonOf(answer) as { ok?: boolean; url?: string };
   expect(ok === true && typeof url === 'string', 'the answer names the page to pay on');
@@ -20,7 +20,7 @@ async function deliverAll(world: World): Promise<void> {
   }
 }
 
-async function balanceOf(world: World, { userId }: Person): Promise<bigint> {
+async function balanceOf(world: World, { userId }: PortalUser): Promise<bigint> {
   const [row] = await world.rows<{ balance: string }>(
     `SELECT coalesce(sum(e.amount), 0)::text AS balance FROM ledger_entry e
        JOIN ledger_account a ON a.id = e.account_id WHERE a.kind = 'wallet' AND a.owner_id = $1`,
@@ -29,8 +29,8 @@ async function balanceOf(world: World, { userId }: Person): Promise<bigint> {
   return BigInt(row?.balance ?? 0);
 }
 
-/** A person with 25 dollars and a card. */
-async function customer(world: World): Promise<Person> {
+/** A user with 25 dollars and a card. */
+async function customer(world: World): Promise<PortalUser> {
   const person = await world.newPerson();
   const answer = await person.client.post('/api/billing/checkout', { json: { amount: 25 } });
   world.processor.account.pay(await sessionOf(answer));
@@ -38,7 +38,7 @@ async function customer(world: World): Promise<Person> {
   return person;
 }
 
-async function cardOf({ client }: Person): Promise<{ id: string; row_id: number; default: boolean }> {
+async function cardOf({ client }: PortalUser): Promise<{ id: string; row_id: number; default: boolean }> {
   const { data } = jsonOf(await client.get('/api/billing/payment-methods')) as {
     data: { id: string; row_id: number; default: boolean }[];
   };
@@ -58,21 +58,21 @@ async function member(world: World): Promise<Client> {
   return client;
 }
 
-/** Refused without a session, and to a member for whom another account pays. */
-const refused = (ask: (client: Client) => Promise<Answer>) => async (world: World) => {
+/** Rejected without a session, and for a member for whom another account pays. */
+const expectRejected = (ask: (client: Client) => Promise<ReadResponse>) => async (world: World) => {
   expectStatus(await ask(world.anonymous), 401);
   expectStatus(await ask(await member(world)), 403, 'permission_denied');
 };
 
 function topUp(path: string): Scenario {
-  const ask = (client: Client, json: object) => client.post(path, { json });
+  const sendTopUp = (client: Client, json: object) => client.post(path, { json });
   return {
     operation: `POST ${path}`,
     success: async (world) => {
       const person = await world.newPerson();
-      const session = await sessionOf(await ask(person.client, { amount: 50 }));
-      const charged = world.processor.account.sessions.get(session)?.['amount_total'];
-      expect(charged === 5264, `50.00 is charged as 52.64, not ${String(charged)}`);
+      const session = await sessionOf(await sendTopUp(person.client, { amount: 50 }));
+      const chargedAmount = world.processor.account.sessions.get(session)?.['amount_total'];
+      expect(chargedAmount === 5264, `50.00 is charged as 52.64, not ${String(chargedAmount)}`);
       expect((await balanceOf(world, person)) === 0n, 'nothing is credited before it is paid');
       world.processor.account.pay(session);
       await deliverAll(world);
@@ -81,16 +81,19 @@ function topUp(path: string): Scenario {
     badInput: async (world) => {
       const { client } = await world.newPerson();
       for (const amount of [0, -1, 4.99, 10_000.01, '50', 10.001]) {
-        expectStatus(await ask(client, { amount }), 422, 'validation_error');
+        expectStatus(await sendTopUp(client, { amount }), 422, 'validation_error');
       }
     },
-    withoutRights: refused((client) => ask(client, { amount: 50 })),
+    withoutRights: expectRejected((client) => sendTopUp(client, { amount: 50 })),
   };
 }
 
-function cardActs(path: string, name: 'id' | 'row_id', wrong: string, code: number): Scenario[] {
+function cardScenarios(path: string, name: 'id' | 'row_id', unknownId: string, code: number): Scenario[] {
   const at = (id: string | number, more = ''): string => `${path}/${id}${more}`;
-  const foreign = async (world: World, ask: (person: Person, id: string | number) => Promise<Answer>) => {
+  const foreign = async (
+    world: World,
+    ask: (person: PortalUser, id: string | number) => Promise<ReadResponse>,
+  ) => {
     const card = await cardOf(await customer(world));
     expectStatus(await ask(await world.newPerson(), card[name]), 404, 'not_found');
     expectStatus(await world.anonymous.delete(at(card[name])), 401);
@@ -101,10 +104,11 @@ function cardActs(path: string, name: 'id' | 'row_id', wrong: string, code: numb
       success: async (world) => {
         const person = await customer(world);
         expectStatus(await person.client.delete(at((await cardOf(person))[name])), 200);
-        const left = jsonOf(await person.client.get('/api/billing/payment-methods'))['data'];
-        expect(Array.isArray(left) && left.length === 0, 'the card is gone');
+        const remainingCards = jsonOf(await person.client.get('/api/billing/payment-methods'))['data'];
+        expect(Array.isArray(remainingCards) && remainingCards.length === 0, 'the card is gone');
       },
-      badInput: async (world) => expectStatus(await (await customer(world)).client.delete(at(wrong)), code),
+      badInput: async (world) =>
+        expectStatus(await (await customer(world)).client.delete(at(unknownId)), code),
       withoutRights: (world) => foreign(world, ({ client }, id) => client.delete(at(id))),
     },
     {
@@ -123,7 +127,7 @@ function cardActs(path: string, name: 'id' | 'row_id', wrong: string, code: numb
         expect((await cardOf(person)).id === second?.id, 'the second card is the default one');
       },
       badInput: async (world) =>
-        expectStatus(await (await customer(world)).client.post(at(wrong, '/default')), code),
+        expectStatus(await (await customer(world)).client.post(at(unknownId, '/default')), code),
       withoutRights: (world) => foreign(world, ({ client }, id) => client.post(at(id, '/default'))),
     },
   ];
@@ -140,10 +144,13 @@ function link(path: string): Scenario {
     },
     badInput: async (world) => {
       const { client } = await world.newPerson();
-      const wrong = await client.post(path, { body: '{', headers: { 'content-type': 'application/json' } });
-      expectStatus(wrong, 422, 'validation_error');
+      const malformedResponse = await client.post(path, {
+        body: '{',
+        headers: { 'content-type': 'application/json' },
+      });
+      expectStatus(malformedResponse, 422, 'validation_error');
     },
-    withoutRights: refused((client) => client.post(path)),
+    withoutRights: expectRejected((client) => client.post(path)),
   };
 }
 
@@ -154,8 +161,7 @@ export const billingScenarios: readonly Scenario[] = [
       const { client } = await customer(world);
       const answer = await client.get('/dashboard/billing?amount=50');
       expectStatus(answer, 200);
-      for (const shown of ['$25.00', '$52.64', '4242'])
-        expect(answer.text.includes(shown), `${shown} is shown`);
+      for (const text of ['$25.00', '$52.64', '4242']) expect(answer.text.includes(text), `${text} is shown`);
     },
     badInput: async (world) => {
       const { client } = await world.newPerson();
@@ -189,9 +195,9 @@ export const billingScenarios: readonly Scenario[] = [
     success: async (world) =>
       expect((await cardOf(await customer(world))).default, 'the card is the default'),
     badInput: 'none',
-    withoutRights: refused((client) => client.get('/api/billing/payment-methods')),
+    withoutRights: expectRejected((client) => client.get('/api/billing/payment-methods')),
   },
-  ...cardActs('/api/billing/payment-methods', 'id', 'pm_unknown', 404),
+  ...cardScenarios('/api/billing/payment-methods', 'id', 'pm_unknown', 404),
   {
     operation: 'GET /api/billing/payments',
     success: async (world) => {
@@ -207,7 +213,7 @@ export const billingScenarios: readonly Scenario[] = [
       const { client } = await world.newPerson();
       expectStatus(await client.get('/api/billing/payments?cursor=nonsense'), 422, '["query","cursor"]');
     },
-    withoutRights: refused((client) => client.get('/api/billing/payments')),
+    withoutRights: expectRejected((client) => client.get('/api/billing/payments')),
   },
   {
     operation: 'POST /api/billing/auto-topup',
@@ -222,11 +228,14 @@ export const billingScenarios: readonly Scenario[] = [
     },
     badInput: async (world) => {
       const { client } = await customer(world);
-      for (const wrong of [{ amount: 1 }, { monthly_ceiling: 10 }, { enabled: 'perhaps' }]) {
-        expectStatus(await client.post('/api/billing/auto-topup', { json: { ...rule, ...wrong } }), 422);
+      for (const invalidValue of [{ amount: 1 }, { monthly_ceiling: 10 }, { enabled: 'perhaps' }]) {
+        expectStatus(
+          await client.post('/api/billing/auto-topup', { json: { ...rule, ...invalidValue } }),
+          422,
+        );
       }
     },
-    withoutRights: refused((client) => client.post('/api/billing/auto-topup', { json: rule })),
+    withoutRights: expectRejected((client) => client.post('/api/billing/auto-topup', { json: rule })),
   },
   {
     operation: 'POST /api/billing/payment-method',
@@ -238,12 +247,12 @@ export const billingScenarios: readonly Scenario[] = [
     },
     badInput: async (world) => {
       const { client } = await world.newPerson();
-      const wrong = { body: '{', headers: { 'content-type': 'application/json' } };
-      expectStatus(await client.post('/api/billing/payment-method', wrong), 422, 'validation_error');
+      const malformedBody = { body: '{', headers: { 'content-type': 'application/json' } };
+      expectStatus(await client.post('/api/billing/payment-method', malformedBody), 422, 'validation_error');
     },
-    withoutRights: refused((client) => client.post('/api/billing/payment-method')),
+    withoutRights: expectRejected((client) => client.post('/api/billing/payment-method')),
   },
-  ...cardActs('/api/billing/payment-method', 'row_id', 'abc', 422),
+  ...cardScenarios('/api/billing/payment-method', 'row_id', 'abc', 422),
   link('/api/billing/link-provider-account'),
   link('/api/billing/unlink-provider-account'),
   {

@@ -1,17 +1,17 @@
 import { expect, expectStatus, jsonOf } from '../http';
 import type { Scenario } from '../scenario';
-import type { Person, World } from '../world';
+import type { PortalUser, World } from '../world';
 
-async function begun(person: Person, model = 'sim-small'): Promise<number> {
+async function createConversation(person: PortalUser, model = 'sim-small'): Promise<number> {
   const answer = await person.client.post('/api/conversations', { json: { model } });
   expectStatus(answer, 200);
   return Number(jsonOf(answer)['id']);
 }
 
-/** A conversation of a member of our organisation in which something was said. */
-async function talked(world: World): Promise<{ person: Person; id: number }> {
+/** A conversation with messages, owned by a member of the own organisation. */
+async function createTalk(world: World): Promise<{ person: PortalUser; id: number }> {
   const person = await world.person('user');
-  const id = await begun(person);
+  const id = await createConversation(person);
   expectStatus(
     await person.client.post(`/api/chat/${id}`, { json: { content: 'Hi [[echo=said once]]' } }),
     200,
@@ -20,23 +20,23 @@ async function talked(world: World): Promise<{ person: Person; id: number }> {
 }
 
 const thread = (id: number): string => `/dashboard/webchat/${id}`;
-const overseen = '/dashboard/admin/conversations';
+const CONVERSATIONS = '/dashboard/admin/conversations';
 
-/** A foreign conversation is not there, and without a session everything is refused. */
-const ofOthers =
+/** A foreign conversation returns 404, and a request without a session is rejected. */
+const rejectsOthers =
   (method: string, pathOf: (id: number) => string, json?: object) =>
   async (world: World): Promise<void> => {
-    const { id } = await talked(world);
-    const sent = json === undefined ? {} : { json };
-    expectStatus(await world.anonymous.send(method, pathOf(id), sent), 401);
+    const { id } = await createTalk(world);
+    const options = json === undefined ? {} : { json };
+    expectStatus(await world.anonymous.send(method, pathOf(id), options), 401);
     const { client } = await world.stranger('org_owner');
-    expectStatus(await client.send(method, pathOf(id), sent), 404);
+    expectStatus(await client.send(method, pathOf(id), options), 404);
   };
 
 const notForMembers =
   (method: string, pathOf: (id: number) => string) =>
   async (world: World): Promise<void> => {
-    const { id, person } = await talked(world);
+    const { id, person } = await createTalk(world);
     expectStatus(await world.anonymous.send(method, pathOf(id)), 401);
     expectStatus(await person.client.send(method, pathOf(id)), 403, 'permission_denied');
   };
@@ -45,7 +45,7 @@ const pages: readonly Scenario[] = [
   {
     operation: 'GET /dashboard/webchat',
     success: async (world) => {
-      const { person, id } = await talked(world);
+      const { person, id } = await createTalk(world);
       const page = await person.client.get('/dashboard/webchat');
       expectStatus(page, 200);
       expect(page.text.includes(thread(id)), 'the conversation is listed');
@@ -63,14 +63,14 @@ const pages: readonly Scenario[] = [
   {
     operation: 'GET /dashboard/webchat/{conv_id}',
     success: async (world) => {
-      const { person, id } = await talked(world);
+      const { person, id } = await createTalk(world);
       const page = await person.client.get(thread(id));
       expectStatus(page, 200);
       expect(page.text.includes('said once'), 'the answer is in the thread');
     },
     badInput: async (world) =>
       expectStatus(await (await world.person('user')).client.get('/dashboard/webchat/none'), 422, 'conv_id'),
-    withoutRights: ofOthers('GET', thread),
+    withoutRights: rejectsOthers('GET', thread),
   },
 ];
 
@@ -91,7 +91,7 @@ const changes: readonly Scenario[] = [
     operation: 'POST /api/conversations',
     success: async (world) => {
       const person = await world.newPerson();
-      const id = await begun(person, 'sim-large');
+      const id = await createConversation(person, 'sim-large');
       expect((await person.client.get(thread(id))).text.includes('sim-large'), 'it has its model');
     },
     badInput: async (world) => {
@@ -113,7 +113,7 @@ const changes: readonly Scenario[] = [
   {
     operation: 'DELETE /api/conversations/{conv_id}',
     success: async (world) => {
-      const { person, id } = await talked(world);
+      const { person, id } = await createTalk(world);
       expectStatus(await person.client.delete(`/api/conversations/${id}`), 200);
       expectStatus(await person.client.get(thread(id)), 404);
     },
@@ -123,12 +123,12 @@ const changes: readonly Scenario[] = [
         422,
         'conv_id',
       ),
-    withoutRights: ofOthers('DELETE', (id) => `/api/conversations/${id}`),
+    withoutRights: rejectsOthers('DELETE', (id) => `/api/conversations/${id}`),
   },
   {
     operation: 'POST /api/conversations/{conv_id}/model',
     success: async (world) => {
-      const { person, id } = await talked(world);
+      const { person, id } = await createTalk(world);
       const json = { model: 'sim-large' };
       expectStatus(await person.client.post(`/api/conversations/${id}/model`, { json }), 200);
       const turn = await person.client.post(`/api/chat/${id}`, { json: { content: 'And now?' } });
@@ -136,17 +136,17 @@ const changes: readonly Scenario[] = [
       expect(model === 'sim-large', `the other model answers: ${model}`);
     },
     badInput: async (world) => {
-      const { person, id } = await talked(world);
+      const { person, id } = await createTalk(world);
       const answer = await person.client.post(`/api/conversations/${id}/model`, { json: {} });
       expectStatus(answer, 422, 'validation_error');
     },
-    withoutRights: ofOthers('POST', (id) => `/api/conversations/${id}/model`, { model: 'sim-large' }),
+    withoutRights: rejectsOthers('POST', (id) => `/api/conversations/${id}/model`, { model: 'sim-large' }),
   },
   {
     operation: 'POST /api/chat/{conv_id}',
     success: async (world) => {
       const person = await world.newPerson();
-      const id = await begun(person);
+      const id = await createConversation(person);
       const streamed = await person.client.post(`/api/chat/${id}`, {
         json: { content: 'Hi [[echo=in pieces]]', stream: true },
       });
@@ -160,10 +160,12 @@ const changes: readonly Scenario[] = [
     },
     badInput: async (world) => {
       const person = await world.person('user');
-      const answer = await person.client.post(`/api/chat/${await begun(person)}`, { json: { content: ' ' } });
+      const answer = await person.client.post(`/api/chat/${await createConversation(person)}`, {
+        json: { content: ' ' },
+      });
       expectStatus(answer, 422, '["body","content"]');
     },
-    withoutRights: ofOthers('POST', (id) => `/api/chat/${id}`, { content: 'Hello' }),
+    withoutRights: rejectsOthers('POST', (id) => `/api/chat/${id}`, { content: 'Hello' }),
   },
 ];
 
@@ -171,41 +173,45 @@ const administration: readonly Scenario[] = [
   {
     operation: 'GET /dashboard/admin/conversations',
     success: async (world) => {
-      const { id } = await talked(world);
-      const page = await (await world.person('org_admin')).client.get(overseen);
+      const { id } = await createTalk(world);
+      const page = await (await world.person('org_admin')).client.get(CONVERSATIONS);
       expectStatus(page, 200);
-      expect(page.text.includes(`${overseen}/${id}"`), 'the conversation is listed');
+      expect(page.text.includes(`${CONVERSATIONS}/${id}"`), 'the conversation is listed');
       expect(!page.text.includes('said once'), 'without what was said');
-      const foreign = await (await world.stranger('org_admin')).client.get(overseen);
-      expect(!foreign.text.includes(`${overseen}/${id}"`), 'another organisation does not see it');
+      const foreign = await (await world.stranger('org_admin')).client.get(CONVERSATIONS);
+      expect(!foreign.text.includes(`${CONVERSATIONS}/${id}"`), 'another organisation does not see it');
     },
     badInput: async (world) =>
       expectStatus(
-        await (await world.person('org_admin')).client.get(`${overseen}?cursor=none`),
+        await (await world.person('org_admin')).client.get(`${CONVERSATIONS}?cursor=none`),
         422,
         '["query","cursor"]',
       ),
-    withoutRights: notForMembers('GET', () => overseen),
+    withoutRights: notForMembers('GET', () => CONVERSATIONS),
   },
   {
     operation: 'GET /dashboard/admin/conversations/{conv_id}',
     success: async (world) => {
-      const { id } = await talked(world);
+      const { id } = await createTalk(world);
       const { client } = await world.person('org_admin');
-      const page = await client.get(`${overseen}/${id}`);
+      const page = await client.get(`${CONVERSATIONS}/${id}`);
       expectStatus(page, 200);
       expect(!page.text.includes('said once'), 'without what was said');
-      const content = await client.post(`${overseen}/${id}/content`, { json: { reason: 'a proof' } });
+      const content = await client.post(`${CONVERSATIONS}/${id}/content`, { json: { reason: 'a proof' } });
       expectStatus(content, 200, 'said once');
     },
     badInput: async (world) =>
-      expectStatus(await (await world.person('org_admin')).client.get(`${overseen}/none`), 422, 'conv_id'),
-    withoutRights: notForMembers('GET', (id) => `${overseen}/${id}`),
+      expectStatus(
+        await (await world.person('org_admin')).client.get(`${CONVERSATIONS}/none`),
+        422,
+        'conv_id',
+      ),
+    withoutRights: notForMembers('GET', (id) => `${CONVERSATIONS}/${id}`),
   },
   {
     operation: 'DELETE /api/admin/conversations/{conv_id}',
     success: async (world) => {
-      const { id, person } = await talked(world);
+      const { id, person } = await createTalk(world);
       const { client } = await world.person('org_admin');
       expectStatus(await client.delete(`/api/admin/conversations/${id}`), 200);
       expectStatus(await person.client.get(thread(id)), 404);

@@ -4,44 +4,45 @@ import type { World } from '../world';
 
 const question = [{ role: 'user', content: 'Say hello' }];
 
-/** Asks, and sees the request on record with what it cost. */
-async function seenOnRecord(
+/** Sends the request and waits until it is recorded with its cost. */
+async function expectRecorded(
   { rows }: Pick<World, 'rows'>,
   requestId: string | null,
   status: number,
 ): Promise<void> {
   const deadline = Date.now() + 5_000;
   while (Date.now() < deadline) {
-    const found = await rows<{ status: number }>('SELECT status FROM request_record WHERE request_id = $1', [
-      requestId,
-    ]);
-    if (found[0]?.status === status) return;
+    const records = await rows<{ status: number }>(
+      'SELECT status FROM request_record WHERE request_id = $1',
+      [requestId],
+    );
+    if (records[0]?.status === status) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   throw new Error('the request is not on record');
 }
 
-/** One route of inference: a body that is answered, one that is not, and no key at all. */
+/** Scenario of an inference route: a valid body, an invalid one, and no key. */
 function inference(
   path: string,
   body: object,
   isAnswered: (text: string) => boolean,
-  wrong: object,
+  invalidBody: object,
   code: string,
 ): Scenario {
-  const ask = (client: Client, json: object) => client.post(path, { json });
+  const send = (client: Client, json: object) => client.post(path, { json });
   return {
     operation: `POST ${path}`,
     success: async (world) => {
-      const answer = await ask(world.key, body);
+      const answer = await send(world.key, body);
       expectStatus(answer, 200);
       expect(isAnswered(answer.text), `not what was asked for: ${answer.text.slice(0, 200)}`);
-      await seenOnRecord({ rows: world.rows.bind(world) }, answer.headers.get('x-request-id'), 200);
+      await expectRecorded({ rows: world.rows.bind(world) }, answer.headers.get('x-request-id'), 200);
     },
-    badInput: async (world) => expectStatus(await ask(world.key, wrong), 400, code),
+    badInput: async (world) => expectStatus(await send(world.key, invalidBody), 400, code),
     withoutRights: async (world) => {
-      expectStatus(await ask(world.anonymous, body), 401);
-      expectStatus(await ask(world.rootKey, body), 403, 'forbidden');
+      expectStatus(await send(world.anonymous, body), 401);
+      expectStatus(await send(world.rootKey, body), 403, 'forbidden');
     },
   };
 }
@@ -160,7 +161,7 @@ export const gatewayScenarios: readonly Scenario[] = [
       const answer = await world.key.post('/v1/audio/transcriptions', { body: speechFile() });
       expectStatus(answer, 200);
       expect(typeof jsonOf(answer)['text'] === 'string', 'the text is answered');
-      await seenOnRecord({ rows: world.rows.bind(world) }, answer.headers.get('x-request-id'), 200);
+      await expectRecorded({ rows: world.rows.bind(world) }, answer.headers.get('x-request-id'), 200);
     },
     badInput: async (world) => {
       const form = speechFile();
@@ -178,7 +179,7 @@ export const gatewayScenarios: readonly Scenario[] = [
       expectStatus(answer, 200);
       expect(answer.headers.get('content-type')?.startsWith('audio/') === true, 'sound is answered');
       expect(answer.bytes.length > 0, 'there is sound');
-      await seenOnRecord({ rows: world.rows.bind(world) }, answer.headers.get('x-request-id'), 200);
+      await expectRecorded({ rows: world.rows.bind(world) }, answer.headers.get('x-request-id'), 200);
     },
     badInput: async (world) =>
       expectStatus(await world.key.post('/v1/audio/speech', { json: { model: 'sim-speech' } }), 400, 'input'),

@@ -2,7 +2,7 @@ import type { Scenario } from '../scenario';
 import { accountScenarios } from './accounts';
 import { adminCatalogueScenarios } from './admin-catalogue';
 import { adminModelAccessScenarios } from './admin-model-access';
-import { frameScenarios } from './frame';
+import { frameScenarios } from './portal-shell';
 import { chatScenarios } from './chat';
 import { billingScenarios } from './billing';
 import { gatewayScenarios } from './gateway';
@@ -10,7 +10,7 @@ import { keysAndOverviewScenarios } from './keys-and-overview';
 import { manageScenarios } from './manage';
 import { oversightScenarios } from './oversight';
 import { peopleScenarios } from './people';
-import { placeScenarios } from './places';
+import { organisationAndPromotionScenarios } from './organisations-and-promotions';
 import { providerScenarios } from './providers';
 import { publicPageScenarios } from './public-pages';
 import { qualityScenarios } from './quality';
@@ -28,7 +28,7 @@ export const scenarios: readonly Scenario[] = [
   ...providerScenarios,
   ...frameScenarios,
   ...peopleScenarios,
-  ...placeScenarios,
+  ...organisationAndPromotionScenarios,
   ...adminCatalogueScenarios,
   ...adminModelAccessScenarios,
   ...usageScenarios,

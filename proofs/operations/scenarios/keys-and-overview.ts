@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { type Answer, type Client, expect, expectStatus, jsonOf, soon } from '../http';
+import { type ReadResponse, type Client, expect, expectStatus, jsonOf, eventually } from '../http';
 import type { Scenario } from '../scenario';
 import type { World } from '../world';
 
 const html = { headers: { accept: 'text/html' } };
 
-const openPage = async (client: Client, path: string, text: string): Promise<Answer> => {
+const openPage = async (client: Client, path: string, text: string): Promise<ReadResponse> => {
   const page = await client.get(path, html);
   expectStatus(page, 200, text);
   return page;
 };
 
-/** Without a session, programs get an error code and browsers get the sign-in page. */
+/** Without a session, API clients get an error code and browsers the sign-in page. */
 const refusesAnonymous =
   (path: string, method: 'get' | 'post' = 'get') =>
   async (world: World): Promise<void> => {
@@ -31,7 +31,7 @@ async function ownKey(world: World): Promise<{ path: string; client: Client; key
   return { path: `/dashboard/keys/${id}`, client: person.client, key };
 }
 
-const asks = {
+const chatRequest = {
   json: { model: 'sim-small', messages: [{ role: 'user', content: 'hello' }], max_tokens: 8 },
 };
 
@@ -63,14 +63,14 @@ const keys: readonly Scenario[] = [
     success: async (world) => {
       const { client } = await world.newPerson();
       const form = { creation_token: randomUUID(), name: 'mine', models_mode: 'all', budget_limit: '3' };
-      const made = await client.post('/dashboard/keys/new', { form, ...html });
-      expectStatus(made, 200);
-      const secret = /svc_[0-9A-Za-z]{57}/.exec(made.text)?.[0] ?? '';
+      const createResponse = await client.post('/dashboard/keys/new', { form, ...html });
+      expectStatus(createResponse, 200);
+      const secret = /svc_[0-9A-Za-z]{57}/.exec(createResponse.text)?.[0] ?? '';
       const key = world.anonymous.with({ authorization: `Bearer ${secret}` });
       expectStatus(await key.get('/v1/models'), 200);
-      const again = await client.post('/dashboard/keys/new', { form, ...html });
-      expectStatus(again, 303);
-      expect(!again.text.includes('svc_'), 'the secret is shown once');
+      const repeat = await client.post('/dashboard/keys/new', { form, ...html });
+      expectStatus(repeat, 303);
+      expect(!repeat.text.includes('svc_'), 'the secret is shown once');
     },
     badInput: async (world) => {
       const { client } = await world.person('user');
@@ -89,9 +89,12 @@ const keys: readonly Scenario[] = [
     operation: 'GET /dashboard/keys/{key_id}',
     success: async (world) => {
       const { path, client, key } = await ownKey(world);
-      expectStatus(await key.post('/v1/chat/completions', asks), 200);
+      expectStatus(await key.post('/v1/chat/completions', chatRequest), 200);
       const page = async () => (await client.get(path, html)).text;
-      await soon(async () => (await page()).includes('sim-small'), 'the request is on the page of its key');
+      await eventually(
+        async () => (await page()).includes('sim-small'),
+        'the request is on the page of its key',
+      );
     },
     badInput: async (world) => {
       const { client } = await world.person('user');
@@ -113,13 +116,13 @@ const keys: readonly Scenario[] = [
       expectStatus(await client.post(path, { json: { action: 'resume' } }), 200);
       expectStatus(await key.get('/v1/models'), 200);
       const rotated = jsonOf(await client.post(path, { json: { action: 'rotate' } }));
-      const renewed = world.anonymous.with({ authorization: `Bearer ${String(rotated['key'])}` });
-      expectStatus(await renewed.get('/v1/models'), 200);
+      const rotatedClient = world.anonymous.with({ authorization: `Bearer ${String(rotated['key'])}` });
+      expectStatus(await rotatedClient.get('/v1/models'), 200);
       expectStatus(await key.get('/v1/models'), 401);
       expectStatus(await client.post(path, { json: { action: 'revoke' } }), 200);
-      expectStatus(await renewed.get('/v1/models'), 401);
+      expectStatus(await rotatedClient.get('/v1/models'), 401);
       expectStatus(await client.post(path, { json: { action: 'restore' } }), 200);
-      expectStatus(await renewed.get('/v1/models'), 200);
+      expectStatus(await rotatedClient.get('/v1/models'), 200);
     },
     badInput: async (world) => {
       const { path, client } = await ownKey(world);
@@ -143,9 +146,9 @@ const overview: readonly Scenario[] = [
       const person = await world.newPerson();
       await openPage(person.client, '/dashboard', 'first-request');
       const key = await world.newKey(person);
-      expectStatus(await key.client.post('/v1/chat/completions', asks), 200);
+      expectStatus(await key.client.post('/v1/chat/completions', chatRequest), 200);
       const page = async () => (await person.client.get('/dashboard', html)).text;
-      await soon(async () => !(await page()).includes('first-request'), 'the first request is noticed');
+      await eventually(async () => !(await page()).includes('first-request'), 'the first request is noticed');
       await openPage(person.client, '/dashboard', 'sim-small');
     },
     badInput: refusesQuery('/dashboard?days=8', 'days'),
@@ -193,7 +196,7 @@ const overview: readonly Scenario[] = [
       expectStatus(await key.client.post('/v1/messages', { json }), 200);
       const requests = async () =>
         jsonOf(await person.client.get('/dashboard/api/autorouter?days=7'))['requests'];
-      await soon(async () => (await requests()) === 1, 'the request for auto is counted');
+      await eventually(async () => (await requests()) === 1, 'the request for auto is counted');
     },
     badInput: refusesQuery('/dashboard/api/autorouter?days=x', 'days'),
     withoutRights: refusesAnonymous('/dashboard/api/autorouter'),

@@ -2,7 +2,7 @@ import { expect, expectStatus, jsonOf } from '../http';
 import type { Scenario } from '../scenario';
 import type { World } from '../world';
 
-const wanted = {
+const newKey = {
   name: 'team',
   allowed_models: ['sim-small'],
   budget_limit: 5,
@@ -13,8 +13,8 @@ const wanted = {
   model_budgets: [{ model: 'sim-small', limit: 2, period: 'weekly' }],
 };
 
-async function created(world: World): Promise<{ id: string; key: string }> {
-  const answer = await world.rootKey.post('/v1/manage/keys', { json: wanted });
+async function createKey(world: World): Promise<{ id: string; key: string }> {
+  const answer = await world.rootKey.post('/v1/manage/keys', { json: newKey });
   expectStatus(answer, 200);
   const { id, key } = jsonOf(answer);
   return { id: String(id), key: String(key) };
@@ -24,7 +24,7 @@ export const manageScenarios: readonly Scenario[] = [
   {
     operation: 'POST /v1/manage/keys',
     success: async (world) => {
-      const { key } = await created(world);
+      const { key } = await createKey(world);
       const models = await world.anonymous.with({ authorization: `Bearer ${key}` }).get('/v1/models');
       expectStatus(models, 200);
       const ids = (jsonOf(models)['data'] as { id: string }[]).map(({ id }) => id);
@@ -45,20 +45,20 @@ export const manageScenarios: readonly Scenario[] = [
         ['model_budgets', [{ model: 'no-such-model', limit: 1 }]],
       ] as const)
         expectStatus(
-          await world.rootKey.post('/v1/manage/keys', { json: { ...wanted, [name]: value } }),
+          await world.rootKey.post('/v1/manage/keys', { json: { ...newKey, [name]: value } }),
           400,
           name,
         );
     },
     withoutRights: async (world) => {
-      expectStatus(await world.anonymous.post('/v1/manage/keys', { json: wanted }), 401);
-      expectStatus(await world.key.post('/v1/manage/keys', { json: wanted }), 403, 'forbidden');
+      expectStatus(await world.anonymous.post('/v1/manage/keys', { json: newKey }), 401);
+      expectStatus(await world.key.post('/v1/manage/keys', { json: newKey }), 403, 'forbidden');
     },
   },
   {
     operation: 'GET /v1/manage/keys/{key_id}',
     success: async (world) => {
-      const { id } = await created(world);
+      const { id } = await createKey(world);
       const key = jsonOf(await world.rootKey.get(`/v1/manage/keys/${id}`));
       expect(
         key['name'] === 'team' && key['budget_remaining'] === 5,
@@ -67,14 +67,14 @@ export const manageScenarios: readonly Scenario[] = [
     },
     badInput: async (world) => expectStatus(await world.rootKey.get('/v1/manage/keys/key_none'), 404),
     withoutRights: async (world) => {
-      const { id } = await created(world);
+      const { id } = await createKey(world);
       expectStatus(await world.key.get(`/v1/manage/keys/${id}`), 403, 'forbidden');
     },
   },
   {
     operation: 'PATCH /v1/manage/keys/{key_id}',
     success: async (world) => {
-      const { id } = await created(world);
+      const { id } = await createKey(world);
       expectStatus(
         await world.rootKey.patch(`/v1/manage/keys/${id}`, {
           json: { budget_limit: 7, budget_period: 'total', max_parallel: null },
@@ -88,14 +88,14 @@ export const manageScenarios: readonly Scenario[] = [
       );
     },
     badInput: async (world) => {
-      const { id } = await created(world);
+      const { id } = await createKey(world);
       const answer = await world.rootKey.patch(`/v1/manage/keys/${id}`, {
         json: { budget_period: 'yearly' },
       });
       expectStatus(answer, 400, 'budget_period');
     },
     withoutRights: async (world) => {
-      const { id } = await created(world);
+      const { id } = await createKey(world);
       expectStatus(
         await world.key.patch(`/v1/manage/keys/${id}`, { json: { budget_limit: 7 } }),
         403,

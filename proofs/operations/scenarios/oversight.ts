@@ -1,7 +1,7 @@
 import { expect, expectStatus, jsonOf } from '../http';
 import type { Scenario } from '../scenario';
 import type { World } from '../world';
-import { engineScenarios } from './engines';
+import { engineScenarios } from './quality-and-autorouter';
 
 const refusesOthers =
   (path: string, role: 'user' | 'org_owner') =>
@@ -10,8 +10,8 @@ const refusesOthers =
     expectStatus(await (await world.person(role)).client.get(path), 403, 'permission_denied');
   };
 
-/** Something on record in our organisation: an administrator takes the log away, once. */
-async function onRecord(world: World): Promise<void> {
+/** Creates a log entry of the own organisation: an administrator exports the log once. */
+async function createLogEntry(world: World): Promise<void> {
   const { client } = await world.person('org_admin');
   expectStatus(await client.get('/dashboard/admin/audit/export?object=proof'), 200);
 }
@@ -22,16 +22,16 @@ export const oversightScenarios: readonly Scenario[] = [
   {
     operation: 'GET /dashboard/admin/audit',
     success: async (world) => {
-      await onRecord(world);
-      const wanted = '?action=log.exported';
-      const own = await (await world.person('org_owner')).client.get(`${audit}${wanted}`);
+      await createLogEntry(world);
+      const query = '?action=log.exported';
+      const own = await (await world.person('org_owner')).client.get(`${audit}${query}`);
       expectStatus(own, 200);
       const { email } = await world.person('org_admin');
       expect(own.text.includes(email), 'the export of our administrator is on the log');
-      const foreign = await (await world.stranger('org_owner')).client.get(`${audit}${wanted}`);
+      const foreign = await (await world.stranger('org_owner')).client.get(`${audit}${query}`);
       expectStatus(foreign, 200);
       expect(!foreign.text.includes(email), 'the other organisation does not see it');
-      const all = await (await world.person('platform_admin')).client.get(`${audit}${wanted}`);
+      const all = await (await world.person('platform_admin')).client.get(`${audit}${query}`);
       expect(all.text.includes(email), 'the platform sees it');
     },
     badInput: async (world) =>
@@ -45,7 +45,7 @@ export const oversightScenarios: readonly Scenario[] = [
   {
     operation: 'GET /dashboard/admin/audit/export',
     success: async (world) => {
-      await onRecord(world);
+      await createLogEntry(world);
       const { client } = await world.person('org_admin');
       const file = await client.get(`${audit}/export?action=log.exported`);
       expectStatus(file, 200);
@@ -137,19 +137,19 @@ export const oversightScenarios: readonly Scenario[] = [
     operation: 'GET /dashboard/admin/api/dashboard',
     success: async (world) => {
       const path = '/dashboard/admin/api/dashboard';
-      // An organisation of its own: requests of earlier scenarios may still be on their way into the books of the others.
+      // A separate organisation, because requests of earlier scenarios might still be settling in the others.
       const [made] = await world.rows<{ id: number }>(
         "INSERT INTO organisation (name, slug) VALUES ('Counted', 'counted') RETURNING id",
       );
       const organisationId = made?.id ?? null;
       const { client } = await world.newPerson({ role: 'org_admin', organisationId });
-      const requests = async (who = client): Promise<number> =>
-        Number((jsonOf(await who.get(path))['total'] as { requests: number }).requests);
+      const requests = async (viewer = client): Promise<number> =>
+        Number((jsonOf(await viewer.get(path))['total'] as { requests: number }).requests);
       const key = await world.newKey(await world.newPerson({ organisationId }));
-      const asked = await key.client.post('/v1/chat/completions', {
+      const response = await key.client.post('/v1/chat/completions', {
         json: { model: 'sim-small', messages: [{ role: 'user', content: 'hello' }] },
       });
-      expectStatus(asked, 200);
+      expectStatus(response, 200);
       const deadline = Date.now() + 5_000;
       while ((await requests()) === 0 && Date.now() < deadline)
         await new Promise((resolve) => setTimeout(resolve, 50));

@@ -7,10 +7,10 @@ export const platform = async (world: World) => (await world.newPerson({ role: '
 export const orgAdmin = async (world: World) => (await world.person('org_admin')).client;
 export const plainUser = async (world: World) => (await world.person('user')).client;
 
-/** A person of our organisation, whom a scenario changes. */
-export const subject = (world: World) => world.newPerson({ organisationId: world.organisationId });
+/** A user of the own organisation that a scenario can change. */
+export const newMember = (world: World) => world.newPerson({ organisationId: world.organisationId });
 
-/** The column of the account after the change. */
+/** Value of an account column after the change. */
 export async function column(world: World, userId: number, name: string): Promise<unknown> {
   const [row] = await world.rows<Record<string, unknown>>('SELECT * FROM user_account WHERE id = $1', [
     userId,

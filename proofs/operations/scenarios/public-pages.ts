@@ -1,11 +1,11 @@
-import { confirmed, expectPage, mailTo, password, registered, tokenIn } from '../accounts';
+import { registerConfirmedUser, expectPage, mailTo, password, registerUser, tokenIn } from '../accounts';
 import { expect, expectStatus, jsonOf } from '../http';
 import type { Scenario } from '../scenario';
 import type { World } from '../world';
 
 type BadInput = Scenario['badInput'];
 
-/** A public page, with the text expected in two languages and a query that the page refuses. */
+/** A public page with texts expected in two languages and a query that the page rejects. */
 function page(path: string, texts: readonly string[], german: string, badInput: BadInput = 'none'): Scenario {
   return {
     operation: `GET ${path}`,
@@ -27,15 +27,15 @@ const long = 'x'.repeat(101);
 
 const inHtml = { headers: { accept: 'text/html' } };
 
-/** People whose account rests see this of the portal. */
-function resting(status: 'archived' | 'suspended'): Scenario {
+/** Users whose account is inactive see this page of the portal. */
+function inactiveAccount(status: 'archived' | 'suspended'): Scenario {
   const path = `/account/${status}`;
   return {
     operation: `GET ${path}`,
     success: async (world) => {
       const { client } = await world.newPerson({ status });
-      const sent = await client.get('/dashboard/settings', inHtml);
-      expect(sent.headers.get('location') === path, 'pages lead to the notice');
+      const response = await client.get('/dashboard/settings', inHtml);
+      expect(response.headers.get('location') === path, 'pages lead to the notice');
       await expectPage(client, path, `This account is ${status}`, 'href="/logout"');
     },
     badInput: 'none',
@@ -71,7 +71,7 @@ const accountPages: readonly Scenario[] = [
   {
     operation: 'GET /reset-password',
     success: async (world) => {
-      const email = await confirmed(world);
+      const email = await registerConfirmedUser(world);
       await world.anonymous.post('/auth/forgot-password', { json: { email } });
       const token = tokenIn(await mailTo(world, email, /Choose a new password/));
       await expectPage(
@@ -90,16 +90,16 @@ const accountPages: readonly Scenario[] = [
   {
     operation: 'GET /verify-email',
     success: async (world) => {
-      const { token } = await registered(world);
+      const { token } = await registerUser(world);
       await expectPage(world.anonymous, `/verify-email?token=${token}`, 'action="/verify-email"', token);
-      // Opening it confirms nothing: the token still works.
+      // Opening the page does not confirm the address: the token still works.
       expectStatus(await world.anonymous.post('/verify-email', { json: { token } }), 200);
     },
     badInput: refuses(`/verify-email?token=${long}`, 'token'),
     withoutRights: 'public',
   },
-  resting('archived'),
-  resting('suspended'),
+  inactiveAccount('archived'),
+  inactiveAccount('suspended'),
 ];
 
 const productPages: readonly Scenario[] = [

@@ -1,21 +1,21 @@
-import { expect, expectStatus, jsonOf, soon } from '../http';
+import { expect, expectStatus, jsonOf, eventually } from '../http';
 import type { Scenario } from '../scenario';
 import type { World } from '../world';
 
 const settings = '/dashboard/qualitative/settings';
 const detail = '/dashboard/qualitative/detail';
 const file = '/dashboard/qualitative/export';
-const sampled = {
+const SAMPLING_SETTINGS = {
   availability: 'everyone',
   sampling_percent: 100,
   sample_named: true,
   content_retention_days: 0,
 };
 
-/** A request of a fresh person, judged and learned; afterwards nothing more is sampled. */
-async function judged(world: World) {
+/** Creates an evaluated request of a new user, then turns sampling off. */
+async function createEvaluatedRequest(world: World) {
   const owner = await world.person('org_owner');
-  expectStatus(await owner.client.post(settings, { json: sampled }), 200);
+  expectStatus(await owner.client.post(settings, { json: SAMPLING_SETTINGS }), 200);
   const person = await world.person('user');
   const key = await world.newKey(person, 'judged');
   const json = {
@@ -26,7 +26,7 @@ async function judged(world: World) {
   const answer = await key.client.post('/v1/chat/completions', { json });
   expectStatus(answer, 200);
   const requestId = answer.headers.get('x-request-id') ?? '';
-  await soon(async () => {
+  await eventually(async () => {
     const [row] = await world.rows<{ state: string }>(
       'SELECT state FROM quality_sample WHERE request_id = $1',
       [requestId],
@@ -36,7 +36,7 @@ async function judged(world: World) {
   return { person, requestId };
 }
 
-const switchedOff = async (world: World): Promise<void> => {
+const turnSamplingOff = async (world: World): Promise<void> => {
   const owner = await world.person('org_owner');
   expectStatus(
     await owner.client.post(settings, { json: { availability: 'off', sampling_percent: 0 } }),
@@ -48,7 +48,7 @@ export const qualityScenarios: readonly Scenario[] = [
   {
     operation: 'GET /dashboard/qualitative/detail/{request_id}',
     success: async (world) => {
-      const { person, requestId } = await judged(world);
+      const { person, requestId } = await createEvaluatedRequest(world);
       const answer = await person.client.get(`${detail}/${requestId}`);
       expectStatus(answer, 200);
       const { row, pair, content, reason } = jsonOf(answer);
@@ -57,7 +57,7 @@ export const qualityScenarios: readonly Scenario[] = [
       expect(content === null && reason === 'retention_off', 'no text is kept');
       const stranger = await world.stranger('org_owner');
       expectStatus(await stranger.client.get(`${detail}/${requestId}`), 404);
-      await switchedOff(world);
+      await turnSamplingOff(world);
     },
     badInput: async (world) => {
       const { client } = await world.person('user');
@@ -68,13 +68,13 @@ export const qualityScenarios: readonly Scenario[] = [
   {
     operation: 'GET /dashboard/qualitative/export',
     success: async (world) => {
-      const { person, requestId } = await judged(world);
+      const { person, requestId } = await createEvaluatedRequest(world);
       const answer = await person.client.get(file);
       expectStatus(answer, 200);
       expect(answer.text.startsWith('request_id,created_at,'), 'the file names its columns');
       expect(answer.text.includes(requestId), 'the scored request is in it');
       expect(!answer.text.includes('Solve the equation'), 'no text is in it');
-      await switchedOff(world);
+      await turnSamplingOff(world);
     },
     badInput: async (world) => {
       const { client } = await world.person('user');

@@ -1,18 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, expectStatus, jsonOf } from '../http';
 import type { Scenario } from '../scenario';
-import type { Person, World } from '../world';
+import type { PortalUser, World } from '../world';
 
-interface Made {
-  readonly person: Person;
+interface RecordedRequest {
+  readonly person: PortalUser;
   readonly requestId: string;
   readonly costNano: string;
 }
 
 const RECORDED_WITHIN_MS = 5_000;
 
-/** A new person who made one request, and what it is on record for. */
-async function requestOf(world: World): Promise<Made> {
+/** A new user with one request, and its recorded values. */
+async function requestOf(world: World): Promise<RecordedRequest> {
   const person = await world.newPerson({ organisationId: world.organisationId });
   const { client } = await world.newKey(person);
   const answer = await client.post('/v1/chat/completions', {
@@ -25,9 +25,9 @@ async function requestOf(world: World): Promise<Made> {
   });
   expectStatus(answer, 200);
   const requestId = answer.headers.get('x-request-id') ?? '';
-  const endMs = Date.now() + RECORDED_WITHIN_MS;
+  const deadline = Date.now() + RECORDED_WITHIN_MS;
   while ((await client.get(`/v1/generations/${requestId}`)).status !== 200) {
-    expect(Date.now() < endMs, `the request is on record within ${RECORDED_WITHIN_MS} ms`);
+    expect(Date.now() < deadline, `the request is on record within ${RECORDED_WITHIN_MS} ms`);
     await delay(50);
   }
   const [row] = await world.rows<{ cost: string }>(
@@ -37,12 +37,12 @@ async function requestOf(world: World): Promise<Made> {
   return { person, requestId, costNano: row?.cost ?? '' };
 }
 
-interface Sums {
+interface UsageTotals {
   readonly requests: number;
   readonly cost_nano: string;
 }
 
-const totalOf = (usage: Record<string, unknown>): Sums => usage['total'] as Sums;
+const totalOf = (usage: Record<string, unknown>): UsageTotals => usage['total'] as UsageTotals;
 
 export const usageScenarios: readonly Scenario[] = [
   {

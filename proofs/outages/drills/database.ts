@@ -1,97 +1,108 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { longStream, mixed } from '../catalogue';
+import { longStreamShot, mixedShot } from '../catalogue';
 import { checkAnswers, checkBooks } from '../checks';
-import type { GatewayNode } from '../testbed';
-import { call, type Endpoint, isServed, Load, recoveredAfter, type Seen, tally, times } from '../load';
+import type { GatewayProcess } from '../testbed';
+import {
+  call,
+  type Endpoint,
+  isServed,
+  Load,
+  recoveredAfter,
+  type ObservedCall,
+  tally,
+  times,
+} from '../load';
 import { milliseconds, percentile, seconds, spread } from '../report';
-import type { Drill, DrillContext } from '../drill';
+import type { OutageDrill, OutageDrillContext } from '../drill';
 
-const CALLS_A_SECOND = 60;
-const STREAMS = 20;
+const CALLS_PER_SECOND = 60;
+const STREAM_COUNT = 20;
 const RECOVERY_MS = 3_000;
-/** A look-up gives up after two seconds. */
-const PATIENCE_MS = 2_500;
+/** Slightly more than the timeout of a lookup. */
+const LOOKUP_DEADLINE_MS = 2_500;
 const codes = ['billing_unavailable', 'auth_unavailable', 'service_unavailable'];
 
 interface DatabaseOutage {
   readonly name: string;
   readonly seconds: number;
-  /** A key that the node has not seen before gets this code. */
-  readonly strangerCode: string;
-  takeAway(context: DrillContext): Promise<void> | void;
-  restore(context: DrillContext): Promise<void> | void;
+  /** Expected code for a key that the node has not seen before. */
+  readonly unknownKeyCode: string;
+  stop(context: OutageDrillContext): Promise<void> | void;
+  restore(context: OutageDrillContext): Promise<void> | void;
 }
 
 const outages: readonly DatabaseOutage[] = [
   {
     name: 'PostgreSQL silent (SIGSTOP)',
     seconds: 10,
-    strangerCode: 'auth_unavailable',
-    takeAway: ({ testbed }) => testbed.postgres.pause(),
+    unknownKeyCode: 'auth_unavailable',
+    stop: ({ testbed }) => testbed.postgres.pause(),
     restore: ({ testbed }) => testbed.postgres.resume(),
   },
   {
     name: 'PostgreSQL shut down',
     seconds: 10,
-    strangerCode: 'auth_unavailable',
-    takeAway: ({ testbed }) => testbed.postgres.shutDown(),
+    unknownKeyCode: 'auth_unavailable',
+    stop: ({ testbed }) => testbed.postgres.shutDown(),
     restore: ({ testbed }) => testbed.postgres.launch(),
   },
   {
     name: 'PostgreSQL may only be read',
     seconds: 70,
-    strangerCode: 'billing_unavailable',
-    takeAway: ({ testbed }) => testbed.postgres.permitWrites(false),
+    unknownKeyCode: 'billing_unavailable',
+    stop: ({ testbed }) => testbed.postgres.permitWrites(false),
     restore: ({ testbed }) => testbed.postgres.permitWrites(true),
   },
 ];
 
-/** The database is away under load: what the node holds is spent, what it cannot check is refused, nothing is lost. */
-export const database: Drill = {
+/** The database is down under load: held money is spent, unverifiable requests are refused, and nothing is lost. */
+export const database: OutageDrill = {
   name: 'database',
   alerts: ['DatabaseDown', 'NodeNotReady', 'MoneyLeaseNotRenewed', 'RequestsFailing'],
   async run(context) {
-    for (const outage of outages) await withoutDatabase(context, outage);
+    for (const outage of outages) await runOutage(context, outage);
   },
 };
 
-async function withoutDatabase(context: DrillContext, outage: DatabaseOutage): Promise<void> {
-  const { testbed, report, quick } = context;
+async function runOutage(context: OutageDrillContext, outage: DatabaseOutage): Promise<void> {
+  const { testbed, report, isQuick: quick } = context;
   const { name } = outage;
-  const lasting = quick ? 4 : outage.seconds;
+  const durationS = quick ? 4 : outage.seconds;
   const node = testbed.shared;
   const endpoint = node.endpoint(testbed.key);
-  const stranger = await testbed.makeKey(node, { name: 'not seen before' });
-  const load = new Load([endpoint], mixed).start(CALLS_A_SECOND);
+  const unknownKey = await testbed.createKey(node, { name: 'not seen before' });
+  const load = new Load([endpoint], mixedShot).start(CALLS_PER_SECOND);
   await delay(1_500);
-  const streams = Array.from({ length: STREAMS }, (_, place) => call(endpoint, longStream(place, 4)));
+  const streams = Array.from({ length: STREAM_COUNT }, (_, index) =>
+    call(endpoint, longStreamShot(index, 4)),
+  );
   await delay(1_000);
 
-  const goneAt = performance.now();
-  await outage.takeAway(context);
+  const downAt = performance.now();
+  await outage.stop(context);
   const [probeAnswers] = await Promise.all([
-    probeNode(node, node.endpoint(stranger.text)),
-    delay(lasting * 1_000),
+    probeNode(node, node.endpoint(unknownKey.text)),
+    delay(durationS * 1_000),
   ]);
   await outage.restore(context);
-  const backAt = performance.now();
+  const upAt = performance.now();
   await delay(RECOVERY_MS + 500);
   await load.stop();
   const open = await Promise.all(streams);
 
-  const meanwhile = load.between(goneAt, backAt);
-  const refused = meanwhile.filter((seen) => !isServed(seen));
-  checkAnswers(context, name, meanwhile, codes);
+  const duringOutage = load.between(downAt, upAt);
+  const refused = duringOutage.filter((seen) => !isServed(seen));
+  checkAnswers(context, name, duringOutage, codes);
   const slowest = percentile(times(refused), 0.99);
   report.check(
     `${name}: time to refuse, p99`,
-    `<= ${milliseconds(PATIENCE_MS)}`,
+    `<= ${milliseconds(LOOKUP_DEADLINE_MS)}`,
     spread(times(refused)),
-    slowest <= PATIENCE_MS,
+    slowest <= LOOKUP_DEADLINE_MS,
   );
   checkAnswers(context, `${name}: streams open when it went`, open, []);
   reportProbes(context, outage, probeAnswers);
-  const recovery = recoveredAfter(load, backAt);
+  const recovery = recoveredAfter(load, upAt);
   report.check(
     `${name}: all served again`,
     `within ${seconds(RECOVERY_MS)}`,
@@ -100,61 +111,61 @@ async function withoutDatabase(context: DrillContext, outage: DatabaseOutage): P
   );
   const lost = await checkBooks(context, name, [...load.served, ...open.filter(isServed)]);
   report.row({
-    outage: `${name} for ${lasting} s at ${CALLS_A_SECOND}/s`,
-    answers: tally(meanwhile),
-    time: `served ${spread(times(meanwhile.filter(isServed)))}; refused ${spread(times(refused))}`,
+    outage: `${name} for ${durationS} s at ${CALLS_PER_SECOND}/s`,
+    answers: tally(duringOutage),
+    time: `served ${spread(times(duringOutage.filter(isServed)))}; refused ${spread(times(refused))}`,
     lost,
     recovery: seconds(recovery),
   });
 }
 
-interface ProbeAnswer {
+interface ProbeResponse {
   readonly path: string;
   readonly status: number;
   readonly ms: number;
 }
 
-interface ProbeAnswers {
-  readonly probes: readonly ProbeAnswer[];
-  readonly stranger: Seen;
+interface ProbeResponses {
+  readonly probes: readonly ProbeResponse[];
+  readonly unknownKeyCall: ObservedCall;
 }
 
-/** The answers to probes and to an unknown key during the outage. */
-async function probeNode(node: GatewayNode, stranger: Endpoint): Promise<ProbeAnswers> {
+/** Returns the responses to probes and to an unknown key during the outage. */
+async function probeNode(node: GatewayProcess, stranger: Endpoint): Promise<ProbeResponses> {
   await delay(1_000);
   const paths = ['/health', '/health/live', '/health/ready'];
   const [seen, ...probes] = await Promise.all([
-    call(stranger, mixed(1)),
+    call(stranger, mixedShot(1)),
     ...paths.map((path) => probe(node, path)),
   ]);
-  return { probes, stranger: seen };
+  return { probes, unknownKeyCall: seen };
 }
 
-async function probe(node: GatewayNode, path: string): Promise<ProbeAnswer> {
+async function probe(node: GatewayProcess, path: string): Promise<ProbeResponse> {
   const startedAt = performance.now();
   const { status } = await fetch(node.url + path, { signal: AbortSignal.timeout(20_000) });
   return { path, status, ms: performance.now() - startedAt };
 }
 
 function reportProbes(
-  { report }: DrillContext,
-  { name, strangerCode }: DatabaseOutage,
-  { probes, stranger }: ProbeAnswers,
+  { report }: OutageDrillContext,
+  { name, unknownKeyCode: strangerCode }: DatabaseOutage,
+  { probes, unknownKeyCall: stranger }: ProbeResponses,
 ): void {
   for (const { path, status, ms } of probes) {
     const isReadiness = path === '/health/ready';
-    const [wanted, patience] = isReadiness ? [503, PATIENCE_MS] : [200, 250];
+    const [expectedStatus, maxMs] = isReadiness ? [503, LOOKUP_DEADLINE_MS] : [200, 250];
     report.check(
       `${name}: GET ${path}`,
-      `${wanted} within ${milliseconds(patience)}`,
+      `${expectedStatus} within ${milliseconds(maxMs)}`,
       `${status} in ${milliseconds(ms)}`,
-      status === wanted && ms <= patience,
+      status === expectedStatus && ms <= maxMs,
     );
   }
   report.check(
     `${name}: a key the node has not seen yet`,
-    `503 ${strangerCode} within ${milliseconds(PATIENCE_MS)}`,
+    `503 ${strangerCode} within ${milliseconds(LOOKUP_DEADLINE_MS)}`,
     `${tally([stranger])} in ${milliseconds(stranger.ms)}`,
-    stranger.code === strangerCode && stranger.ms <= PATIENCE_MS,
+    stranger.code === strangerCode && stranger.ms <= LOOKUP_DEADLINE_MS,
   );
 }

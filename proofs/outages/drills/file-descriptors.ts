@@ -1,38 +1,38 @@
 import { readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { longStream, mixed, plain, SLOW } from '../catalogue';
-import { checkAnswers, checkBooks, checkHolds, checkSurprises } from '../checks';
-import type { GatewayNode } from '../testbed';
-import { call, isServed, Load, recoveredAfter, type Seen, type Shot, tally, times } from '../load';
+import { longStreamShot, mixedShot, plainShot, SLOW } from '../catalogue';
+import { checkAnswers, checkBooks, checkHolds, checkUncaughtErrors } from '../checks';
+import type { GatewayProcess } from '../testbed';
+import { call, isServed, Load, recoveredAfter, type ObservedCall, type Shot, tally, times } from '../load';
 import { seconds, spread } from '../report';
-import type { Drill, DrillContext } from '../drill';
+import type { OutageDrill, OutageDrillContext } from '../drill';
 
-const OPEN_FILES = 200;
-const CALLS_A_SECOND = 40;
-/** Calls that are there together: more than connections to their supplier can be. */
-const TOGETHER = 30;
-const ANSWER_DELAY_MS = 300;
-const STREAMS = 10;
+const MAX_OPEN_FILES = 200;
+const CALLS_PER_SECOND = 40;
+/** Concurrent calls: more than their supplier accepts connections. */
+const CONCURRENT_CALLS = 30;
+const RESPONSE_DELAY_MS = 300;
+const STREAM_COUNT = 10;
 const RECOVERY_MS = 2_000;
-const EMPTY_MS = 6_000;
-/** Long enough for copies that are no longer confirmed to be doubted. */
+const EXHAUSTION_MS = 6_000;
+/** Long enough for cached copies to become stale without confirmation. */
 const CUT_MS = 1_500;
-const name = `No more than ${OPEN_FILES} files and sockets, all taken`;
+const name = `No more than ${MAX_OPEN_FILES} files and sockets, all taken`;
 
-/** A full process can still say these, which tell that it cannot do the work. */
+/** Codes that a process without free descriptors can still return, to report that it cannot serve. */
 const codes = ['capacity_exceeded', 'billing_unavailable', 'auth_unavailable', 'service_unavailable'];
 
-/** Sockets take all the descriptors a node may have; then even its connections to the database are ended. */
-export const fileDescriptors: Drill = {
+/** Sockets take all file descriptors of a node; then even its database connections are closed. */
+export const fileDescriptors: OutageDrill = {
   name: 'file-descriptors',
   alerts: ['FileDescriptorsLow', 'CapacityExceeded'],
   async run(context) {
     if (process.platform !== 'linux') return context.report.skip(name, 'they are counted in /proc');
-    const node = await context.testbed.node('descriptors', { openFiles: OPEN_FILES });
+    const node = await context.testbed.startNode('descriptors', { openFiles: MAX_OPEN_FILES });
     const idle = new IdleConnections(node);
     try {
-      await withoutDescriptors(context, node, idle);
+      await exhaustDescriptors(context, node, idle);
     } finally {
       idle.close();
       await node.stop();
@@ -40,32 +40,36 @@ export const fileDescriptors: Drill = {
   },
 };
 
-async function withoutDescriptors(
-  context: DrillContext,
-  node: GatewayNode,
+async function exhaustDescriptors(
+  context: OutageDrillContext,
+  node: GatewayProcess,
   idle: IdleConnections,
 ): Promise<void> {
   const { testbed, report } = context;
   const endpoint = node.endpoint(testbed.key);
-  const load = new Load([endpoint], mixed).start(CALLS_A_SECOND);
+  const load = new Load([endpoint], mixedShot).start(CALLS_PER_SECOND);
   await delay(1_500);
-  const streams = Array.from({ length: STREAMS }, (_, place) => call(endpoint, longStream(place, 9)));
-  // Their connections stay, and those to another supplier: the next call over them has to connect to this one.
-  await Promise.all(Array.from({ length: TOGETHER }, (_, place) => call(endpoint, delayedShot(SLOW, place))));
+  const streams = Array.from({ length: STREAM_COUNT }, (_, index) =>
+    call(endpoint, longStreamShot(index, 9)),
+  );
+  // Connections of these calls to another supplier stay open, so the next call has to open a new one to this supplier.
+  await Promise.all(
+    Array.from({ length: CONCURRENT_CALLS }, (_, index) => call(endpoint, delayedShot(SLOW, index))),
+  );
 
   await idle.open();
-  const emptyAt = performance.now();
-  const burst = new Load([endpoint], (place) => delayedShot('chatty', place)).start(
-    (TOGETHER * 1_000) / ANSWER_DELAY_MS,
+  const exhaustedAt = performance.now();
+  const burst = new Load([endpoint], (index) => delayedShot('chatty', index)).start(
+    (CONCURRENT_CALLS * 1_000) / RESPONSE_DELAY_MS,
   );
   await delay(CUT_MS);
-  // A connection that is lost now cannot be had again: no descriptor is left to connect with.
+  // A lost connection cannot be reopened, because no descriptor is left.
   await testbed.books.database.query(
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE application_name LIKE 'switchboard%' AND datname = current_database()`,
   );
-  await delay(EMPTY_MS - CUT_MS);
-  const most = idle.most;
+  await delay(EXHAUSTION_MS - CUT_MS);
+  const maxOpen = idle.maxOpen;
   await burst.stop();
   idle.close();
   const freeAt = performance.now();
@@ -75,12 +79,12 @@ async function withoutDescriptors(
 
   report.check(
     `${name}: descriptors in use`,
-    `all ${OPEN_FILES}, or nearly`,
-    `${most}`,
-    most > OPEN_FILES - 5,
+    `all ${MAX_OPEN_FILES}, or nearly`,
+    `${maxOpen}`,
+    maxOpen > MAX_OPEN_FILES - 5,
   );
-  const meanwhile = [...load.between(emptyAt, freeAt), ...burst.seen];
-  checkAnswers(context, name, meanwhile.filter(isAnswered), codes);
+  const duringExhaustion = [...load.between(exhaustedAt, freeAt), ...burst.seen];
+  checkAnswers(context, name, duringExhaustion.filter(isAnswered), codes);
   checkAnswers(context, `${name}: streams open when they ran out`, open, []);
   const recovery = recoveredAfter(load, freeAt);
   report.check(
@@ -91,38 +95,39 @@ async function withoutDescriptors(
   );
   const { status } = await fetch(`${node.url}/health`);
   report.check(`${name}: GET /health afterwards`, '200', `${status}`, status === 200 && !node.program.over);
-  checkSurprises(context, name, node);
+  checkUncaughtErrors(context, name, node);
   const lost = await checkBooks(context, name, [...load.served, ...burst.served, ...open.filter(isServed)]);
   const held = await checkHolds(context, name, node);
   report.row({
-    outage: `${name} for ${seconds(EMPTY_MS)}, the database's connections ended meanwhile, at ${CALLS_A_SECOND}/s`,
-    answers: tally(meanwhile),
-    time: spread(times(meanwhile.filter(isAnswered))),
+    outage: `${name} for ${seconds(EXHAUSTION_MS)}, the database's connections ended meanwhile, at ${CALLS_PER_SECOND}/s`,
+    answers: tally(duringExhaustion),
+    time: spread(times(duringExhaustion.filter(isAnswered))),
     lost,
     recovery: `${seconds(recovery)}; money held: ${held}`,
   });
 }
 
-/** A connection that could not be accepted has no answer. */
-const isAnswered = ({ ending }: Seen): boolean => ending !== 'no connection';
+/** A connection that could not be accepted has no response. */
+const isAnswered = ({ ending }: ObservedCall): boolean => ending !== 'no connection';
 
-const delayedShot = (model: string, place: number): Shot => {
-  const shot = plain(model, place);
-  return { ...shot, prompt: `${shot.prompt} [[delay=${ANSWER_DELAY_MS}]]` };
+const delayedShot = (model: string, index: number): Shot => {
+  const shot = plainShot(model, index);
+  return { ...shot, prompt: `${shot.prompt} [[delay=${RESPONSE_DELAY_MS}]]` };
 };
 
-/** Clients that connect, say nothing, and take every free descriptor of a process. */
+/** Clients that connect, send nothing and take every free descriptor of a process. */
 class IdleConnections {
-  /** The most descriptors that the process had open. */
-  most = 0;
+  /** Maximum number of open descriptors of the process. */
+  maxOpen = 0;
   private readonly sockets = new Set<Socket>();
   private timer: NodeJS.Timeout | undefined;
 
-  constructor(private readonly node: GatewayNode) {}
+  constructor(private readonly node: GatewayProcess) {}
 
   async open(): Promise<void> {
-    this.timer = setInterval(() => this.press(), 5);
-    for (let waited = 0; this.most < OPEN_FILES - 1 && waited < 5_000; waited += 50) await delay(50);
+    this.timer = setInterval(() => this.openMore(), 5);
+    for (let waitedMs = 0; this.maxOpen < MAX_OPEN_FILES - 1 && waitedMs < 5_000; waitedMs += 50)
+      await delay(50);
   }
 
   close(): void {
@@ -130,12 +135,12 @@ class IdleConnections {
     for (const socket of this.sockets) socket.destroy();
   }
 
-  /** Opens a few connections more than there is room for, because refused ones make room. */
-  private press(): void {
-    const taken = readdirSync(`/proc/${this.node.program.pid}/fd`).length;
-    this.most = Math.max(this.most, taken);
+  /** Opens a few more connections than there is room for, because refused ones free a slot. */
+  private openMore(): void {
+    const openCount = readdirSync(`/proc/${this.node.program.pid}/fd`).length;
+    this.maxOpen = Math.max(this.maxOpen, openCount);
     const { hostname, port } = new URL(this.node.url);
-    for (let more = OPEN_FILES + 5 - taken; more > 0; more -= 1) {
+    for (let remaining = MAX_OPEN_FILES + 5 - openCount; remaining > 0; remaining -= 1) {
       const socket = connect(Number(port), hostname);
       this.sockets.add(socket);
       socket.on('error', () => undefined).resume();

@@ -1,75 +1,87 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { longStream, mixed } from '../catalogue';
+import { longStreamShot, mixedShot } from '../catalogue';
 import { checkAnswers, checkBooks } from '../checks';
-import type { GatewayNode } from '../testbed';
+import type { GatewayProcess } from '../testbed';
 import { call, isServed, Load, recoveredAfter, tally, times } from '../load';
 import { milliseconds, percentile, seconds, spread } from '../report';
-import { roomFor, type Room } from '../room';
-import type { Drill, DrillContext } from '../drill';
+import { createDiskLimit, type DiskLimit } from '../disk-limit';
+import type { OutageDrill, OutageDrillContext } from '../drill';
 
-const CALLS_A_SECOND = 60;
-const STREAMS = 20;
-const REFUSED_MS = 250;
-/** The disk is tried once a second. */
+const CALLS_PER_SECOND = 60;
+const STREAM_COUNT = 20;
+const REFUSED_WITHIN_MS = 250;
+/** The disk is checked once per second. */
 const RECOVERY_MS = 2_000;
 const name = 'Disk of the journal full';
 
-/** Running calls are written into the database instead; nothing new is begun until there is room. */
-export const fullDisk: Drill = {
+/** Running calls are written to the database instead; new ones are refused until there is space. */
+export const fullDisk: OutageDrill = {
   name: 'full-disk',
   alerts: ['JournalNotWritable', 'DiskNearlyFull', 'NodeNotReady'],
   async run(context) {
-    const room = roomFor(join(context.testbed.postgres.folder, 'disk'));
-    if (room.standsIn !== undefined) context.report.skip('A full file system of the journal', room.standsIn);
-    let node: GatewayNode | undefined;
+    const diskLimit = createDiskLimit(join(context.testbed.postgres.folder, 'disk'));
+    if (diskLimit.fallbackReason !== undefined)
+      context.report.skip('A full file system of the journal', diskLimit.fallbackReason);
+    let node: GatewayProcess | undefined;
     try {
-      node = await context.testbed.node('disk');
-      await withoutRoom(context, node, room);
+      node = await context.testbed.startNode('disk');
+      await fillDisk(context, node, diskLimit);
     } finally {
       await node?.stop();
-      room.close();
+      diskLimit.close();
     }
   },
 };
 
-async function withoutRoom(context: DrillContext, node: GatewayNode, room: Room): Promise<void> {
-  const { testbed, report, quick } = context;
+async function fillDisk(
+  context: OutageDrillContext,
+  node: GatewayProcess,
+  diskLimit: DiskLimit,
+): Promise<void> {
+  const { testbed, report, isQuick: quick } = context;
   const endpoint = node.endpoint(testbed.key);
-  const load = new Load([endpoint], mixed).start(CALLS_A_SECOND);
+  const load = new Load([endpoint], mixedShot).start(CALLS_PER_SECOND);
   await delay(1_500);
-  const streams = Array.from({ length: STREAMS }, (_, place) => call(endpoint, longStream(place, 3)));
+  const streams = Array.from({ length: STREAM_COUNT }, (_, index) =>
+    call(endpoint, longStreamShot(index, 3)),
+  );
   await delay(1_000);
 
   const fullAt = performance.now();
-  room.take(node);
+  diskLimit.fill(node);
   await delay(quick ? 3_000 : 6_000);
-  room.giveBack(node);
-  const roomAt = performance.now();
+  diskLimit.free(node);
+  const freedAt = performance.now();
   await delay(RECOVERY_MS + 1_500);
   await load.stop();
   const open = await Promise.all(streams);
 
-  const meanwhile = load.between(fullAt, roomAt);
-  const refused = meanwhile.filter((seen) => !isServed(seen));
-  checkAnswers(context, name, meanwhile, ['billing_unavailable']);
-  // A call that was still on its way when there was room again may rightly be served.
-  const during = load.between(fullAt + 500, roomAt).filter(({ at, ms }) => at + ms < roomAt);
-  const served = during.filter(isServed).map(({ at }) => seconds(at - fullAt));
+  const duringOutage = load.between(fullAt, freedAt);
+  const refused = duringOutage.filter((seen) => !isServed(seen));
+  checkAnswers(context, name, duringOutage, ['billing_unavailable']);
+  // A call still in flight when space was freed may be served.
+  const definitelyDuring = load
+    .between(fullAt + 500, freedAt)
+    .filter(({ sentAt: at, ms }) => at + ms < freedAt);
+  const served = definitelyDuring.filter(isServed).map(({ sentAt: at }) => seconds(at - fullAt));
   report.check(
     `${name}: refused`,
     'all after the first moments',
-    [tally(during), ...served.map((at) => `one served that was sent ${at} after it filled up`)].join('; '),
+    [
+      tally(definitelyDuring),
+      ...served.map((at) => `one served that was sent ${at} after it filled up`),
+    ].join('; '),
     served.length === 0,
   );
   report.check(
     `${name}: time to refuse, p99`,
-    `<= ${milliseconds(REFUSED_MS)}`,
+    `<= ${milliseconds(REFUSED_WITHIN_MS)}`,
     spread(times(refused)),
-    refused.length > 0 && percentile(times(refused), 0.99) <= REFUSED_MS,
+    refused.length > 0 && percentile(times(refused), 0.99) <= REFUSED_WITHIN_MS,
   );
   checkAnswers(context, `${name}: streams open when it filled up`, open, []);
-  const recovery = recoveredAfter(load, roomAt);
+  const recovery = recoveredAfter(load, freedAt);
   report.check(
     `${name}: all served again`,
     `within ${seconds(RECOVERY_MS)}`,
@@ -78,8 +90,8 @@ async function withoutRoom(context: DrillContext, node: GatewayNode, room: Room)
   );
   const lost = await checkBooks(context, name, [...load.served, ...open.filter(isServed)]);
   report.row({
-    outage: `${name} (${room.how}) at ${CALLS_A_SECOND}/s`,
-    answers: tally(meanwhile),
+    outage: `${name} (${diskLimit.how}) at ${CALLS_PER_SECOND}/s`,
+    answers: tally(duringOutage),
     time: `refused ${spread(times(refused))}`,
     lost,
     recovery: seconds(recovery),

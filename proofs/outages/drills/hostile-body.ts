@@ -1,29 +1,29 @@
 import { request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { plain } from '../catalogue';
+import { plainShot } from '../catalogue';
 import { checkAnswers, checkBooks } from '../checks';
 import { hostileBodies, type HostileBody } from '../hostile-bodies';
 import { type Endpoint, Load } from '../load';
 import { Prober } from '../probe-thread';
 import { milliseconds, percentile } from '../report';
-import type { Drill } from '../drill';
+import type { OutageDrill } from '../drill';
 
-const CALLS_A_SECOND = 20;
-const LAG_MS = 100;
+const CALLS_PER_SECOND = 20;
+const MAX_LAG_MS = 100;
 const ROUNDS = 4;
-/** Before and after, so that nothing of the rounds mixes. */
+/** Pause before and after, so that rounds do not overlap. */
 const PAUSE_MS = 60;
 const name = 'A hostile body';
 
-/** Bodies made to keep the event loop busy, and the time that other callers wait meanwhile. */
-export const hostileBody: Drill = {
+/** Measures how long other callers wait while bodies try to block the event loop. */
+export const hostileBody: OutageDrill = {
   name: 'hostile-body',
   alerts: ['RequestsMalformed'],
   async run(context) {
     const { testbed, report } = context;
     const node = testbed.shared;
     const endpoint = node.endpoint(testbed.key);
-    const load = new Load([endpoint], (place) => plain('chatty', place)).start(CALLS_A_SECOND);
+    const load = new Load([endpoint], (index) => plainShot('chatty', index)).start(CALLS_PER_SECOND);
     const prober = Prober.start(node.url);
     await delay(1_500);
     let worst = { lag: 0, body: '' };
@@ -32,20 +32,20 @@ export const hostileBody: Drill = {
       const body = make();
       const lags: number[] = [];
       let answer = '';
-      // The smallest of several is what the body costs; the rest is what else the machine did.
-      for (let round = 0; round < ROUNDS && (lags.at(-1) ?? LAG_MS) >= LAG_MS; round += 1) {
-        const tried = await tryBody(prober, endpoint, body);
-        lags.push(tried.lag);
-        answer = tried.answer;
+      // The minimum of several rounds is the cost of the body; the remainder is other load.
+      for (let round = 0; round < ROUNDS && (lags.at(-1) ?? MAX_LAG_MS) >= MAX_LAG_MS; round += 1) {
+        const outcome = await tryBody(prober, endpoint, body);
+        lags.push(outcome.lag);
+        answer = outcome.answer;
       }
       const lag = Math.min(...lags);
       if (lag > worst.lag) worst = { lag, body: body.name };
       answers.set(answer, (answers.get(answer) ?? 0) + 1);
       report.check(
         `${name}: ${body.name}`,
-        `others wait < ${milliseconds(LAG_MS)}`,
+        `others wait < ${milliseconds(MAX_LAG_MS)}`,
         `${milliseconds(lag)}; ${answer}`,
-        lag < LAG_MS,
+        lag < MAX_LAG_MS,
       );
     }
     await prober.stop();
@@ -62,19 +62,19 @@ export const hostileBody: Drill = {
   },
 };
 
-interface Tried {
+interface HostileBodyOutcome {
   readonly lag: number;
   readonly answer: string;
 }
 
-/** Sends the body while another caller asks, again and again, whether the process is alive. */
-async function tryBody(prober: Prober, endpoint: Endpoint, body: HostileBody): Promise<Tried> {
-  await prober.look();
+/** Sends the body while another caller polls the liveness probe. */
+async function tryBody(prober: Prober, endpoint: Endpoint, body: HostileBody): Promise<HostileBodyOutcome> {
+  await prober.takeTimes();
   await delay(PAUSE_MS);
-  const usual = percentile(await prober.look(), 0.5);
+  const baseline = percentile(await prober.takeTimes(), 0.5);
   const answer = await send(endpoint, body);
   await delay(PAUSE_MS);
-  return { lag: Math.max(0, percentile(await prober.look(), 1) - usual), answer };
+  return { lag: Math.max(0, percentile(await prober.takeTimes(), 1) - baseline), answer };
 }
 
 function send({ url, key }: Endpoint, { path, contentType, bytes }: HostileBody): Promise<string> {
@@ -84,7 +84,7 @@ function send({ url, key }: Endpoint, { path, contentType, bytes }: HostileBody)
       'content-type': contentType,
       'content-length': bytes.length,
     };
-    const sent = request(url + path, { method: 'POST', headers, agent: false }, (response) => {
+    const upload = request(url + path, { method: 'POST', headers, agent: false }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', () => undefined);
       response.on('close', () => {
@@ -92,7 +92,7 @@ function send({ url, key }: Endpoint, { path, contentType, bytes }: HostileBody)
         resolve(`${response.statusCode}${code === undefined ? '' : ` ${code}`}`);
       });
     });
-    sent.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
-    sent.end(bytes);
+    upload.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    upload.end(bytes);
   });
 }

@@ -1,4 +1,4 @@
-import type { Drill } from '../drill';
+import type { OutageDrill } from '../drill';
 import { aborts } from './aborts';
 import { clockJump } from './clock-jump';
 import { crowdedSupplier } from './crowded-supplier';
@@ -16,8 +16,8 @@ import { slowReaders } from './slow-readers';
 import { slowSenders } from './slow-senders';
 import { slowSupplier } from './slow-supplier';
 
-/** Drills of one line run at the same time. The others need the machine or the database alone. */
-export const drills: readonly (readonly Drill[])[] = [
+/** Drills of one line run concurrently. The others need the machine or the database exclusively. */
+export const drills: readonly (readonly OutageDrill[])[] = [
   [database],
   [embeddedDatabase],
   [redis, mailServer, crowdedSupplier],

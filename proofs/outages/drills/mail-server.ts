@@ -3,21 +3,21 @@ import { SMTPServer } from 'smtp-server';
 import { loadSettings, Logger, Mailer } from '#product/platform';
 import { Queue } from '#inside/platform/queue/index';
 import { QueueConnection } from '#inside/platform/queue/queue-connection';
-import { mixed } from '../catalogue';
+import { mixedShot } from '../catalogue';
 import { checkAnswers, checkBooks } from '../checks';
 import { Load, tally, times } from '../load';
 import { seconds, spread } from '../report';
-import type { Drill } from '../drill';
+import type { OutageDrill } from '../drill';
 
-const CALLS_A_SECOND = 20;
-const MAILS = 10;
-const AWAY_MS = 6_000;
-/** The pauses between attempts double; after this outage the next one is at most so far away. */
-const DELIVERY_MS = 20_000;
+const CALLS_PER_SECOND = 20;
+const MAIL_COUNT = 10;
+const OUTAGE_MS = 6_000;
+/** Maximum delay of the next attempt after this outage; the back-off doubles each time. */
+const MAX_DELIVERY_MS = 20_000;
 const name = 'Mail server gone';
 
-/** No mail server listens: calls do not notice, and mails wait until one does. */
-export const mailServer: Drill = {
+/** No mail server listens: calls are unaffected, and emails wait in the queue. */
+export const mailServer: OutageDrill = {
   name: 'mail-server',
   alerts: ['MailsWait'],
   async run(context) {
@@ -29,32 +29,32 @@ export const mailServer: Drill = {
     const queue = new Queue('mail', { connection });
     try {
       const mailer = new Mailer(queue);
-      const load = new Load([node.endpoint(testbed.key)], mixed).start(CALLS_A_SECOND);
+      const load = new Load([node.endpoint(testbed.key)], mixedShot).start(CALLS_PER_SECOND);
       await delay(1_000);
-      const from = performance.now();
-      for (let place = 0; place < MAILS; place += 1) {
-        await mailer.send({ to: `person${place}@example.com`, subject: 'A subject', text: 'A text' });
+      const downAt = performance.now();
+      for (let index = 0; index < MAIL_COUNT; index += 1) {
+        await mailer.send({ to: `person${index}@example.com`, subject: 'A subject', text: 'A text' });
       }
-      await delay(AWAY_MS);
+      await delay(OUTAGE_MS);
       const waiting = await stillQueued(queue);
-      report.check(`${name}: mails in the queue`, `${MAILS}`, `${waiting}`, waiting === MAILS);
-      const backAt = performance.now();
-      const { received, took } = await receiveAll(testbed.mailPort, MAILS);
+      report.check(`${name}: mails in the queue`, `${MAIL_COUNT}`, `${waiting}`, waiting === MAIL_COUNT);
+      const upAt = performance.now();
+      const { received, took } = await receiveAll(testbed.mailPort, MAIL_COUNT);
       await load.stop();
-      const meanwhile = load.between(from, backAt);
+      const duringOutage = load.between(downAt, upAt);
       report.check(
         `${name}: mails delivered once it is back`,
-        `${MAILS} within ${seconds(DELIVERY_MS)}`,
+        `${MAIL_COUNT} within ${seconds(MAX_DELIVERY_MS)}`,
         `${received} in ${seconds(took)}`,
-        received === MAILS,
+        received === MAIL_COUNT,
       );
-      checkAnswers(context, name, meanwhile, []);
+      checkAnswers(context, name, duringOutage, []);
       const lost = await checkBooks(context, name, load.served);
       report.row({
-        outage: `${name} for ${AWAY_MS / 1_000} s, ${MAILS} mails and ${CALLS_A_SECOND}/s`,
-        answers: tally(meanwhile),
-        time: spread(times(meanwhile)),
-        lost: `${lost}; ${MAILS - received} of ${MAILS} mails`,
+        outage: `${name} for ${OUTAGE_MS / 1_000} s, ${MAIL_COUNT} mails and ${CALLS_PER_SECOND}/s`,
+        answers: tally(duringOutage),
+        time: spread(times(duringOutage)),
+        lost: `${lost}; ${MAIL_COUNT - received} of ${MAIL_COUNT} mails`,
         recovery: `${seconds(took)} to the last mail`,
       });
     } finally {
@@ -69,26 +69,26 @@ async function stillQueued(queue: Queue): Promise<number> {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** Listens until so many mails have come, or the time is up. */
-async function receiveAll(port: number, wanted: number): Promise<{ received: number; took: number }> {
+/** Listens until this many emails have arrived or the deadline has passed. */
+async function receiveAll(port: number, expectedCount: number): Promise<{ received: number; took: number }> {
   const startedAt = performance.now();
   let received = 0;
   const all = Promise.withResolvers<void>();
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS', 'AUTH'],
-    onData: (stream, _session, done) => {
+    onData: (stream, _session, complete) => {
       stream.resume().on('end', () => {
         received += 1;
-        if (received === wanted) all.resolve();
-        done();
+        if (received === expectedCount) all.resolve();
+        complete();
       });
     },
   });
   server.listen(port, '127.0.0.1');
-  await Promise.race([all.promise, delay(DELIVERY_MS, undefined, { ref: false })]);
+  await Promise.race([all.promise, delay(MAX_DELIVERY_MS, undefined, { ref: false })]);
   const took = performance.now() - startedAt;
-  // The sender keeps its connections for the next mail.
+  // The sender keeps its connections open for the next email.
   server.close();
   return { received, took };
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, Notifications, type Tx } from '../../platform';
+import { Database, Notifications, OnUserErasure, type Tx } from '../../platform';
 import { type Example, type StoredExample, storedExample } from '../engine';
 
 export const autoStateChannel = 'auto_state';
@@ -41,6 +41,7 @@ export class AutoLearner {
   }
 
   /** Erases a user's examples; the state is then recomputed without them. */
+  @OnUserErasure()
   async forgetUser(tx: Tx, userId: number): Promise<void> {
     await tx.query('DELETE FROM autorouter_example WHERE user_id = $1', [userId]);
     await tx.query(`DELETE FROM engine_setting WHERE engine = 'autorouter' AND user_id = $1`, [userId]);

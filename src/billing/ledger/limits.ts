@@ -1,6 +1,6 @@
 import { Injectable, Optional } from '@nestjs/common';
 import type { BudgetPeriod, Nano } from '../../kernel';
-import { Database, readRows, type Tx } from '../../platform';
+import { Database, OnOrganisationMerge, type OrganisationMerger, readRows, type Tx } from '../../platform';
 import { MoneyEngine } from '../engine/money-engine';
 import type { LimitRef, ScopeKind } from '../scope';
 
@@ -54,6 +54,11 @@ export class Limits {
 
   async remove(tx: Tx, scope: BudgetScope): Promise<void> {
     await setSpendingLimit(tx, scope, 'monthly', null);
+  }
+
+  @OnOrganisationMerge()
+  async removeOfOrganisations(tx: Tx, { sourceIds }: OrganisationMerger): Promise<void> {
+    for (const id of sourceIds) await this.remove(tx, { kind: 'organisation', id });
   }
 
   /** Sets how far below zero the wallet's balance can fall. */

@@ -2,7 +2,7 @@ import type Stripe from 'stripe';
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, type ActivitySubject } from '../../audit';
 import { fault } from '../../kernel';
-import { Database, Logger, type TableRow, type Tx } from '../../platform';
+import { Database, Logger, OnUserErasure, type TableRow, type Tx } from '../../platform';
 import { BillingAccounts } from './billing-accounts';
 import { PaymentProcessor } from './payment-processor';
 
@@ -83,6 +83,7 @@ export class Cards {
   }
 
   /** Removes the cards of an erased account, which is no longer charged. Payments keep their card details. */
+  @OnUserErasure()
   async forget(tx: Tx, walletId: number): Promise<void> {
     await tx.query(
       'UPDATE payment_method SET removed_at = now() WHERE wallet_id = $1 AND removed_at IS NULL',

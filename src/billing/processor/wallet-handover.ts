@@ -1,7 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
-import { Database, RepeatingJob, type TableRow, type Tx } from '../../platform';
+import {
+  BeforeOrganisationMerge,
+  Database,
+  OnOrganisationMerge,
+  type OrganisationMerger,
+  RepeatingJob,
+  type TableRow,
+  type Tx,
+} from '../../platform';
 import { followTransfer, transferWallet, type WalletTransfer } from '../ledger/wallet-transfer';
 import { PromotionStore } from '../promotions/promotion-store';
 import { BillingAccounts } from './billing-accounts';
@@ -29,6 +37,7 @@ export class WalletHandover {
   ) {}
 
   /** Makes nodes return what they drew from these wallets, except what requests in flight hold. */
+  @BeforeOrganisationMerge()
   async recall(walletIds: readonly number[]): Promise<void> {
     let previous: string | null = null;
     for (let round = 0; round < MAX_RECALL_ROUNDS; round += 1) {
@@ -44,8 +53,26 @@ export class WalletHandover {
     }
   }
 
+  /** Each former payer hands over to the chosen one; without one, all accounts keep paying as before. */
+  @OnOrganisationMerge()
+  async mergePayers(tx: Tx, merger: OrganisationMerger): Promise<void> {
+    const { sourceIds, targetId, payers, billingUserId, afterwards } = merger;
+    if (billingUserId === null) return;
+    const formerPayers = new Set(payers.filter((id) => id !== billingUserId));
+    for (const from of formerPayers) {
+      const ref = `${sourceIds.join('+')} into ${targetId}: ${from} to ${billingUserId}`;
+      const isEnded = await this.execute(tx, { from, to: billingUserId, kind: 'merge', ref });
+      if (isEnded) afterwards(() => this.mails.automaticTopUpEnded(from));
+    }
+    // Makes nodes return what they drew from the former wallets in the meantime.
+    afterwards(async () => {
+      await this.recall([...formerPayers]);
+      await this.followAll();
+    });
+  }
+
   /** Returns whether an automatic top-up was switched off; its owner is notified after the commit. */
-  async execute(tx: Tx, transfer: WalletTransfer): Promise<boolean> {
+  private async execute(tx: Tx, transfer: WalletTransfer): Promise<boolean> {
     const { from, to } = transfer;
     const wasAutomatic = await this.disableAutomaticTopUp(tx, from);
     // Locks payments and promotions before their wallets, as their postings do.
@@ -75,10 +102,6 @@ export class WalletHandover {
       },
       { withoutActivity: 'the merge is on record' },
     );
-  }
-
-  async notifyOwner(walletId: number): Promise<void> {
-    await this.mails.automaticTopUpEnded(walletId);
   }
 
   private async disableAutomaticTopUp(tx: Tx, walletId: number): Promise<boolean> {

@@ -2,9 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { Escrow, type Hold, type HoldRequest, type LimitRef } from '../../billing';
 import type { LaneView } from '../../catalogue';
 import {
-  maxCostOf,
-  type Nano,
   maxAffordableOutput,
+  maxCostOf,
+  type MaybePromise,
+  type Nano,
   type PartBound,
   type PriceRates,
   type RequestBound,
@@ -45,7 +46,7 @@ export class Holds {
    * Holds the maximum cost of the request, at the price of its dearest lane. A request without a limit gets the
    * model's, or what the balance covers if the supplier accepts a limit.
    */
-  hold(call: GatewayCall, admission: Admission): HeldCall | Promise<HeldCall> {
+  hold(call: GatewayCall, admission: Admission): MaybePromise<HeldCall> {
     if (call.unknown === NOTHING_UNKNOWN) return this.placeHold(call, admission);
     const { unknownFields } = call.inbound.caller;
     const mode = unknownFields ?? this.settings.unknownFields;
@@ -56,7 +57,7 @@ export class Holds {
       .then((isUnlimited) => this.placeHold(isUnlimited ? { ...call, isUnbounded: true } : call, admission));
   }
 
-  private placeHold(requestedCall: GatewayCall, admission: Admission): HeldCall | Promise<HeldCall> {
+  private placeHold(requestedCall: GatewayCall, admission: Admission): MaybePromise<HeldCall> {
     const call = this.withThinking(requestedCall, admission);
     const { requestId } = call.inbound;
     const prices = this.pricesFor(call, admission);

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { GateLane } from '#extension';
-import { Fault, fault } from '../../kernel';
+import { Fault, fault, type MaybePromise } from '../../kernel';
 import type { PlannedLane, RoutePlan } from '../../routing';
 import { type GateHook, Gates } from '../gates/gate-hooks';
 import {
@@ -30,7 +30,7 @@ export class LaneGates {
   }
 
   /** Returns the plan unchanged if no gate changes it. Throws if a gate leaves no lane. */
-  pass(call: GatewayCall, plan: RoutePlan): RoutePlan | Promise<RoutePlan> {
+  pass(call: GatewayCall, plan: RoutePlan): MaybePromise<RoutePlan> {
     return this.hooks === null ? plan : this.passFrom(this.hooks, 0, call, plan);
   }
 
@@ -39,7 +39,7 @@ export class LaneGates {
     from: number,
     call: GatewayCall,
     initialPlan: RoutePlan,
-  ): RoutePlan | Promise<RoutePlan> {
+  ): MaybePromise<RoutePlan> {
     const request = gateRequestOf(call);
     let plan = initialPlan;
     for (let index = from; index < hooks.length; index += 1) {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import type { ModelView } from '../../catalogue';
-import { fault, monotonicMs, type UsageLimits } from '../../kernel';
+import { fault, type MaybePromise, monotonicMs, type UsageLimits, whenReady } from '../../kernel';
 import { LaneHealth, planRoute, type RoutePlan, Stickiness } from '../../routing';
 import { type GatewayCall, stickyKey, type RequestWork } from '../intake';
 import type { Admission } from './admission';
@@ -46,11 +46,8 @@ export class RoutePlanner {
   }
 
   /** Returns a promise only if a gate or the hold has to be awaited. */
-  route(call: GatewayCall, admission: Admission, work: RequestWork): RoutedCall | Promise<RoutedCall> {
-    const plan = this.plan(call, admission);
-    return plan instanceof Promise
-      ? plan.then((gatedPlan) => this.hold(call, admission, gatedPlan, work))
-      : this.hold(call, admission, plan, work);
+  route(call: GatewayCall, admission: Admission, work: RequestWork): MaybePromise<RoutedCall> {
+    return whenReady(this.plan(call, admission), (plan) => this.hold(call, admission, plan, work));
   }
 
   private hold(
@@ -58,7 +55,7 @@ export class RoutePlanner {
     admission: Admission,
     plan: RoutePlan,
     work: RequestWork,
-  ): RoutedCall | Promise<RoutedCall> {
+  ): MaybePromise<RoutedCall> {
     const { model, withheldBy } = admission;
     // Lanes that a gate removed need no money.
     const held = this.holds.hold(call, plan.isGated ? { ...admission, lanes: plan.lanes } : admission);
@@ -70,10 +67,10 @@ export class RoutePlanner {
       work,
       withheldBy,
     });
-    return held instanceof Promise ? held.then(toRoutedCall) : toRoutedCall(held);
+    return whenReady(held, toRoutedCall);
   }
 
-  plan(call: GatewayCall, admission: Admission): RoutePlan | Promise<RoutePlan> {
+  plan(call: GatewayCall, admission: Admission): MaybePromise<RoutePlan> {
     const plan = this.lanesFor(call, admission);
     if (plan.lanes.length === 0) throw fault('sovereign_route_unavailable');
     return this.gates.pass(call, plan);

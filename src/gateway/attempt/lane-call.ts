@@ -1,5 +1,5 @@
 import type { LaneView } from '../../catalogue';
-import { fault, fromUnknown, monotonicMs } from '../../kernel';
+import { fault, fromUnknown, type MaybePromise, monotonicMs } from '../../kernel';
 import type { Dropped } from '../../protocol';
 import type { ResponseHead, CallSecrets, SentCall, SupplierExchange } from '../../routing';
 import type { HeldCall } from '../admission';
@@ -121,7 +121,7 @@ export class LaneCall {
     );
   }
 
-  private send({ body, wire, headers }: OutboundRequest): SentCall | Promise<SentCall> {
+  private send({ body, wire, headers }: OutboundRequest): MaybePromise<SentCall> {
     const { routed, route, permit } = this.lane;
     const { call, held } = routed;
     const { client, settings, tracing } = this.tools;

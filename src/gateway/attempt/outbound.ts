@@ -6,11 +6,13 @@ import {
   type Fault,
   isLong,
   type JsonFields,
+  type MaybePromise,
   type ParsedJsonObject,
-  printJsonObjectInSlices,
   printedJsonObject,
+  printJsonObjectInSlices,
   readVerbatim,
   type Result,
+  whenReady,
 } from '../../kernel';
 import {
   dialects,
@@ -49,14 +51,14 @@ export function createOutbound(
   lane: LaneView,
   styles: SupplierStyles,
   reader: ReasoningFilter = {},
-): OutboundRequest | Promise<OutboundRequest> {
+): MaybePromise<OutboundRequest> {
   const { call, held } = routed;
   const wire = styles.wireFor(lane, call.operation.name, call.needs);
   if (wire === undefined) throw notServedError();
   const isPassedThrough = isPassThrough(call.operation, wire);
   // A conversion forwards and reports fields by its own rules.
   const omitted = isPassedThrough ? findOmittedParts(call, lane, held.forwardsUnknown, styles) : null;
-  const build = (routedCall: RoutedParts): Eventually<OutboundRequest> =>
+  const build = (routedCall: RoutedParts): MaybePromise<OutboundRequest> =>
     buildOutbound(wire, routedCall, lane, { styles, reader });
   if (omitted === null) return build(routed);
   return whenReady(withoutOmitted(call, omitted), (inbound) =>
@@ -72,7 +74,7 @@ function buildOutbound(
   routed: RoutedParts,
   lane: LaneView,
   { styles, reader }: { readonly styles: SupplierStyles; readonly reader: ReasoningFilter },
-): Eventually<OutboundRequest> {
+): MaybePromise<OutboundRequest> {
   const { inbound, operation, serverTools } = routed.call;
   const isPassedThrough = isPassThrough(operation, wire);
   const target = {
@@ -88,7 +90,7 @@ function buildOutbound(
   const isSerialised =
     isText(operation) &&
     (!isPassedThrough || needsRepair || serverTools.limits !== null || operation.keepsAnswers === true);
-  const build = (body: JsonFields): Eventually<OutboundRequest> =>
+  const build = (body: JsonFields): MaybePromise<OutboundRequest> =>
     isPassedThrough
       ? whenReady(passThrough(routed, body, wire), (passed) =>
           applyRepair(passed, (text) => (needsRepair ? repair(text, target) : null)),
@@ -97,20 +99,14 @@ function buildOutbound(
   return whenReady(isSerialised ? readVerbatim(inbound, operation.dialect.written) : inbound.body, build);
 }
 
-type Eventually<T> = T | Promise<T>;
-
-/** Applies `work` without an extra turn of the event loop if the value is not a promise. */
-const whenReady = <T, R>(value: Eventually<T>, work: (value: T) => Eventually<R>): Eventually<R> =>
-  value instanceof Promise ? value.then(work) : work(value);
-
 function passThrough(
   { call, model }: Pick<RoutedCall, 'call' | 'model'>,
   body: JsonFields,
   wire: WireDialect,
-): Eventually<OutboundRequest> {
+): MaybePromise<OutboundRequest> {
   const { operation } = call;
   const dialect = isText(operation) ? operation.dialect : null;
-  return whenReady(requestBody(call, body), (requestBodyParts): Eventually<OutboundRequest> => {
+  return whenReady(requestBody(call, body), (requestBodyParts): MaybePromise<OutboundRequest> => {
     const { headers } = call.inbound;
     const insertedLimits = call.serverTools.insertedLimits.map(insertedLimitNotice);
     const passed = {
@@ -144,7 +140,7 @@ const insertedLimitNotice = (name: string): Dropped => ({
 function applyRepair(
   outbound: OutboundRequest,
   repair: (body: JsonFields) => RequestRepair | null,
-): Eventually<OutboundRequest> {
+): MaybePromise<OutboundRequest> {
   const { body } = outbound;
   const change = body.kind === 'json' ? repair(body.text.body) : null;
   if (body.kind !== 'json' || change === null) return outbound;
@@ -160,7 +156,7 @@ function convert(
   { call, held }: Pick<RoutedCall, 'call' | 'held'>,
   sourceBody: JsonFields,
   { target: baseTarget, wire }: { target: EncodingTarget; wire: WireDialect },
-): Eventually<OutboundRequest> {
+): MaybePromise<OutboundRequest> {
   const { operation, inbound } = call;
   const dialect = supplierDialect(wire);
   if (!isText(operation)) throw notServedError();
@@ -182,7 +178,7 @@ function convert(
 function requestBody(
   { inbound, operation, serverTools }: GatewayCall,
   body: JsonFields,
-): Eventually<CallBody> {
+): MaybePromise<CallBody> {
   const { form } = inbound;
   if (form !== null) return { kind: 'form', ...form };
   const text = { ...textOf(inbound), body };

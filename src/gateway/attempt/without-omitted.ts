@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { editedJsonObject } from '../../kernel';
+import { editedJsonObject, type MaybePromise, whenReady } from '../../kernel';
 import { withoutListMark } from '../../routing';
 import { requestFields } from '../../vendors';
 import type { OmittedParts } from '../admission';
@@ -10,7 +10,7 @@ import { isConversation } from '../operations/operation';
 export function withoutOmitted(
   { inbound, operation }: GatewayCall,
   { fields, parts, betas }: OmittedParts,
-): Inbound | Promise<Inbound> {
+): MaybePromise<Inbound> {
   const headers = betas.size === 0 ? inbound.headers : withoutBetas(inbound.headers, betas);
   const { form, body } = inbound;
   if (form !== null) {
@@ -22,9 +22,7 @@ export function withoutOmitted(
       ? withoutParts(body, requestFields[operation.dialect.name], parts)
       : {};
   const edited = editedJsonObject(inbound, { set, remove: fields });
-  return edited instanceof Promise
-    ? edited.then((text) => ({ ...inbound, headers, ...text }))
-    : { ...inbound, headers, ...edited };
+  return whenReady(edited, (text) => ({ ...inbound, headers, ...text }));
 }
 
 function withoutBetas(headers: IncomingHttpHeaders, betas: ReadonlySet<string>): IncomingHttpHeaders {

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { Escrow } from '../../billing';
 import type { LaneView } from '../../catalogue';
-import { editedJsonObject, Fault, fault, parseJsonText } from '../../kernel';
+import { editedJsonObject, Fault, fault, type MaybePromise, parseJsonText } from '../../kernel';
 import { dialects, supplierFault } from '../../protocol';
 import type { HttpRequest } from '../../web';
 import { Admissions, findOmittedParts, RoutePlanner } from '../admission';
@@ -60,7 +60,7 @@ export class TokenCounter {
     )?.lane;
   }
 
-  private withoutUnknownNames(call: GatewayCall, lane: LaneView): Inbound | Promise<Inbound> {
+  private withoutUnknownNames(call: GatewayCall, lane: LaneView): MaybePromise<Inbound> {
     const omitted = findOmittedParts(call, lane, false, this.tools.styles);
     return omitted === null ? call.inbound : withoutOmitted(call, omitted);
   }

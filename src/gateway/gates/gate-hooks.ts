@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Gate } from '#extension';
 import type { GateRecord, GateStage } from '../../audit';
 import { Extensions } from '../../extensions';
-import { type Fault, fault, monotonicMs, thrownMessage, withDeadline } from '../../kernel';
+import { type Fault, fault, type MaybePromise, monotonicMs, thrownMessage, withDeadline } from '../../kernel';
 import { type Distribution, Logger, Metrics, type Sum } from '../../platform';
 import { HttpGates } from './http-gates';
 
@@ -26,10 +26,10 @@ export class GateHook {
    */
   run<Verdict extends { readonly verdict: string }>(
     call: (signal: AbortSignal) => unknown,
-    parse: (response: unknown) => Verdict | Promise<Verdict>,
+    parse: (response: unknown) => MaybePromise<Verdict>,
     fallback: Verdict,
     records: GateRecord[] | null,
-  ): Verdict | Promise<Verdict> {
+  ): MaybePromise<Verdict> {
     const startedMs = monotonicMs();
     const control = new AbortController();
     try {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Fault } from '../../kernel';
+import { type Fault, type MaybePromise, whenReady } from '../../kernel';
 import { Settings } from '../../platform';
 import { type GateHook, Gates } from '../gates/gate-hooks';
 import {
@@ -30,7 +30,7 @@ export class CallGates {
   }
 
   /** Returns the call, with texts rewritten by gates. Throws if a gate rejects it. */
-  pass(call: GatewayCall): GatewayCall | Promise<GatewayCall> {
+  pass(call: GatewayCall): MaybePromise<GatewayCall> {
     return this.hooks === null ? call : this.passFrom(this.hooks, 0, call);
   }
 
@@ -38,7 +38,7 @@ export class CallGates {
     hooks: readonly GateHook[],
     from: number,
     initialCall: GatewayCall,
-  ): GatewayCall | Promise<GatewayCall> {
+  ): MaybePromise<GatewayCall> {
     let call = initialCall;
     let request = gateRequestOf(call);
     for (let index = from; index < hooks.length; index += 1) {
@@ -60,11 +60,7 @@ export class CallGates {
     return call;
   }
 
-  private readVerdict(
-    value: unknown,
-    { name }: GateHook,
-    call: GatewayCall,
-  ): CallGateVerdict | Promise<CallGateVerdict> {
+  private readVerdict(value: unknown, { name }: GateHook, call: GatewayCall): MaybePromise<CallGateVerdict> {
     const response = parseGateResponse(value);
     if (response.verdict === 'abstain') return ABSTAINED;
     if (response.verdict === 'reject') return readRejection(name, response);
@@ -74,9 +70,7 @@ export class CallGates {
       (count) => readTexts(response, count),
       this.settings.bodyLimitBytes,
     );
-    return rewrittenCall instanceof Promise
-      ? rewrittenCall.then(rewriteVerdict)
-      : rewriteVerdict(rewrittenCall);
+    return whenReady(rewrittenCall, rewriteVerdict);
   }
 }
 

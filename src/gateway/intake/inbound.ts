@@ -1,5 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type ParsedJsonObject, monotonicMs, type PriceFactor, readJsonObject } from '../../kernel';
+import {
+  type MaybePromise,
+  monotonicMs,
+  type ParsedJsonObject,
+  type PriceFactor,
+  readJsonObject,
+  whenReady,
+} from '../../kernel';
 import { type Caller, priceFactorAt } from '../../keys';
 import { readBody, type Settings } from '../../platform';
 import type { HttpRequest } from '../../web';
@@ -25,11 +32,7 @@ export interface Inbound extends ParsedJsonObject {
 }
 
 /** Returns a promise only for a form, or for a body that is large or still arriving. */
-export function inboundOf(
-  request: HttpRequest,
-  caller: Caller,
-  settings: Settings,
-): Inbound | Promise<Inbound> {
+export function inboundOf(request: HttpRequest, caller: Caller, settings: Settings): MaybePromise<Inbound> {
   const startedMs = monotonicMs();
   if (!isForm(request.headers['content-type'])) requireJson(request, settings);
   const bytes = readBody(request, settings.bodyLimitBytes);
@@ -46,16 +49,13 @@ export function inboundOf(
     isRounded: content.isRounded,
     form: content.form ?? null,
   });
-  const content =
-    bytes instanceof Promise
-      ? bytes.then((lateBytes) => readContent(request, lateBytes))
-      : readContent(request, bytes);
-  return content instanceof Promise ? content.then(inbound) : inbound(content);
+  const content = whenReady(bytes, (body) => readContent(request, body));
+  return whenReady(content, inbound);
 }
 
 type InboundContent = ParsedJsonObject & { readonly form?: MultipartForm };
 
-function readContent({ headers }: HttpRequest, bytes: Buffer): InboundContent | Promise<InboundContent> {
+function readContent({ headers }: HttpRequest, bytes: Buffer): MaybePromise<InboundContent> {
   const contentType = headers['content-type'];
   if (!isForm(contentType)) return readJsonObject(bytes);
   return parseForm(bytes, contentType).then((form) => ({

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../keys';
-import { fault } from '../../kernel';
+import { fault, type MaybePromise, whenReady } from '../../kernel';
 import { Settings } from '../../platform';
 import { type HttpRequest, Idempotency } from '../../web';
 import type { GatewayOperation } from '../operations/operation';
@@ -33,25 +33,20 @@ export class Intake {
     private readonly meter: AudioMeter,
   ) {}
 
-  admit(http: HttpRequest, response: ServerResponse): AdmittedRequest | Promise<AdmittedRequest> {
+  admit(http: HttpRequest, response: ServerResponse): MaybePromise<AdmittedRequest> {
     return this.gate.admit(http, response);
   }
 
-  receive(http: HttpRequest, caller: Caller): Inbound | Promise<Inbound> {
+  receive(http: HttpRequest, caller: Caller): MaybePromise<Inbound> {
     return inboundOf(http, caller, this.settings);
   }
 
-  describe(inbound: Inbound, operation: GatewayOperation): GatewayCall | Promise<GatewayCall> {
+  describe(inbound: Inbound, operation: GatewayOperation): MaybePromise<GatewayCall> {
     const expanding = operation.keepsAnswers === true ? this.storedResponses.expand(inbound) : inbound;
-    return expanding instanceof Promise
-      ? expanding.then((expandedInbound) => this.describeExpanded(expandedInbound, operation))
-      : this.describeExpanded(expanding, operation);
+    return whenReady(expanding, (expandedInbound) => this.describeExpanded(expandedInbound, operation));
   }
 
-  private describeExpanded(
-    inbound: Inbound,
-    operation: GatewayOperation,
-  ): GatewayCall | Promise<GatewayCall> {
+  private describeExpanded(inbound: Inbound, operation: GatewayOperation): MaybePromise<GatewayCall> {
     requireFormat(inbound, operation);
     if (inbound.form !== null) return this.describeForm(inbound, inbound.form, operation);
     const call = describeCall(inbound, operation, this.gates.createTrace());
@@ -86,7 +81,7 @@ export class Intake {
     return withSound(call, soundTokensOf(lengths.filter((length) => length !== null)));
   }
 
-  pass(call: GatewayCall): GatewayCall | Promise<GatewayCall> {
+  pass(call: GatewayCall): MaybePromise<GatewayCall> {
     return this.callGates.pass(call);
   }
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
-import { fault } from '../../kernel';
+import { fault, type MaybePromise } from '../../kernel';
 import {
   type Caller,
   OpenCalls,
@@ -36,7 +36,7 @@ export class RequestGate {
   ) {}
 
   /** Asynchronous only if the rate is shared between nodes or the key limits concurrent requests. */
-  admit(request: HttpRequest, response: ServerResponse): AdmittedRequest | Promise<AdmittedRequest> {
+  admit(request: HttpRequest, response: ServerResponse): MaybePromise<AdmittedRequest> {
     const { caller } = request;
     if (caller === undefined) throw fault('missing_api_key');
     const work = this.lifecycle.start();

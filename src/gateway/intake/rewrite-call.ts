@@ -1,9 +1,11 @@
 import {
   type JsonChange,
+  type MaybePromise,
   type ParsedJsonObject,
   parseJsonText,
   readJsonObject,
   spliceJson,
+  whenReady,
 } from '../../kernel';
 import { isRecord } from '../../protocol';
 import { BadVerdict } from '../gates/read-verdict';
@@ -18,7 +20,7 @@ export function rewriteCall(
   call: GatewayCall,
   textsFor: (count: number) => ReadonlyMap<number, string>,
   maxBytes: number,
-): GatewayCall | Promise<GatewayCall> {
+): MaybePromise<GatewayCall> {
   const { inbound, operation, gates } = call;
   const placedTexts = textsOf(call);
   const texts = textsFor(placedTexts.length);
@@ -30,8 +32,7 @@ export function rewriteCall(
   if (bytes.length > maxBytes) throw new BadVerdict('the request would be too large with its texts');
   const describe = (text: ParsedJsonObject): GatewayCall =>
     withSound(describeCall({ ...inbound, ...text }, operation, gates), call.sound);
-  const text = readJsonObject(bytes);
-  return text instanceof Promise ? text.then(describe) : describe(text);
+  return whenReady(readJsonObject(bytes), describe);
 }
 
 function changesFor({ piece, path, as }: PlacedText, text: string): JsonChange[] {

@@ -5,6 +5,7 @@ import {
   fromUnknown,
   isLong,
   type JsonFields,
+  type MaybePromise,
   parseJsonInSlices,
   parseJsonText,
   printJsonInSlices,
@@ -58,7 +59,7 @@ export class StoredResponsesService implements StoredResponses, OnApplicationBoo
     });
   }
 
-  expand(inbound: Inbound): Inbound | Promise<Inbound> {
+  expand(inbound: Inbound): MaybePromise<Inbound> {
     const references = findReferences(inbound.body);
     if (this.settings.responsesStore === 'on')
       return references === null ? inbound : this.expandReferences(inbound, references);

@@ -4,7 +4,7 @@ import { OrganisationMarkups } from './organisation-markups.service';
 import { OrganisationMerge } from './organisation-merge.service';
 import { Organisations } from './organisations.service';
 import { Projects } from './projects.service';
-import { UserEditor } from './user-editor.service';
+import { OnOrganisationLeave, UserEditor } from './user-editor.service';
 import { UserErasure } from './user-erasure.service';
 import { UserRegister } from './user-register.query';
 
@@ -22,6 +22,7 @@ export type { ListedUser, UserName } from './user-register.query';
 export {
   Departments,
   InviteAdminService,
+  OnOrganisationLeave,
   OrganisationMarkups,
   OrganisationMerge,
   Organisations,

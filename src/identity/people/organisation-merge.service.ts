@@ -2,7 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { In } from 'typeorm';
 import { ActivityLog } from '../../audit';
 import { atLeast, type Fault, fault, platformScope, type UserRole } from '../../kernel';
-import { Database, type Tx } from '../../platform';
+import {
+  BeforeOrganisationMerge,
+  Database,
+  HooksService,
+  OnOrganisationMerge,
+  type OrganisationMerger,
+  type Tx,
+} from '../../platform';
 import { Organisation } from '../organisation.entity';
 import { SessionsService } from '../sessions.service';
 import { UserAccount } from '../user-account.entity';
@@ -32,41 +39,23 @@ export interface MergePlan {
   readonly reason?: string;
 }
 
-/** Parameters by which other modules move keys, wallets, limits and model access. */
-export interface MergeMoves {
-  readonly sourceIds: readonly number[];
-  readonly targetId: number;
-  readonly payers: readonly number[];
-  readonly billingUserId: number | null;
-  readonly afterwards: (work: () => Promise<void>) => void;
-}
-
 const MAX_MEMBERS = 1_000;
 const MAX_LEADERS = 500;
 const LEADER_ROLES: readonly UserRole[] = ['org_admin', 'org_owner'];
 const MAX_SOURCES = 20;
 
-/** Merges several organisations into one: everything of the sources goes to the target, or nothing does. */
+/**
+ * Merges several organisations into one: everything of the sources goes to the target, or nothing does. Other modules
+ * move their data by `@OnOrganisationMerge()`.
+ */
 @Injectable()
 export class OrganisationMerge {
-  private readonly moves: ((tx: Tx, moves: MergeMoves) => Promise<void>)[] = [];
-  private readonly preparations: ((formerPayers: readonly number[]) => Promise<void>)[] = [];
-
   constructor(
     private readonly database: Database,
     private readonly sessions: SessionsService,
     private readonly activity: ActivityLog,
+    private readonly hooks: HooksService,
   ) {}
-
-  /** Registers a move of another module's data in the transaction of the merge. */
-  addMove(move: (tx: Tx, moves: MergeMoves) => Promise<void>): void {
-    this.moves.push(move);
-  }
-
-  /** Registers work to be done before the transaction of a merge, for the payers that it replaces. */
-  addPreparation(prepare: (formerPayers: readonly number[]) => Promise<void>): void {
-    this.preparations.push(prepare);
-  }
 
   async data(id: number): Promise<MergeData> {
     const row = await findMergeTotals(this.database, id);
@@ -84,7 +73,7 @@ export class OrganisationMerge {
     refuseInvalidPlan(plan);
     await this.prepare(plan);
     const followUps: (() => Promise<void>)[] = [];
-    const afterwards: MergeMoves['afterwards'] = (work) => void followUps.push(work);
+    const afterwards: OrganisationMerger['afterwards'] = (work) => void followUps.push(work);
     await this.database.transaction(async (tx) => {
       const { target, sources } = await lockAll(tx, plan);
       const sourceIds = sources.map(({ id }) => id);
@@ -93,9 +82,9 @@ export class OrganisationMerge {
       await moveMembers(tx, sourceIds, target.id);
       await this.setPayer(tx, plan, target);
       const payers = [target, ...sources].flatMap(({ billingUserId }) => billingUserId ?? []);
-      for (const move of this.moves) {
-        const { billingUserId } = plan;
-        await move(tx, { sourceIds, targetId: target.id, payers, billingUserId, afterwards });
+      const { billingUserId } = plan;
+      for (const handler of this.hooks.handlersOf(OnOrganisationMerge)) {
+        await handler(tx, { sourceIds, targetId: target.id, payers, billingUserId, afterwards });
       }
       await tx.getRepository(Organisation).delete(sourceIds);
       await this.activity.write(tx, {
@@ -115,7 +104,7 @@ export class OrganisationMerge {
   private async prepare({ targetId, sourceIds, billingUserId }: MergePlan): Promise<void> {
     if (billingUserId === null) return;
     const payers = await listFormerPayers(this.database, [targetId, ...sourceIds], billingUserId);
-    for (const prepare of this.preparations) await prepare(payers);
+    for (const handler of this.hooks.handlersOf(BeforeOrganisationMerge)) await handler(payers);
   }
 
   private async setPayer(tx: Tx, { billingUserId }: MergePlan, target: Organisation): Promise<void> {

@@ -14,12 +14,16 @@ const moveUsers = `
   invited AS (UPDATE invite SET organisation_id = $2 WHERE organisation_id = ANY ($1::integer[]))
   UPDATE user_account SET organisation_id = $2, version = version + 1 WHERE organisation_id = ANY ($1::integer[])`;
 
-/** Moves departments, invitations, users and projects of the sources to the target. */
+/** Moves departments, invitations, users, projects and reseller domains of the sources to the target. */
 export async function moveMembers(tx: Tx, sourceIds: readonly number[], targetId: number): Promise<void> {
   await tx.query(renameDepartments, [sourceIds, targetId]);
   await tx.query(moveUsers, [sourceIds, targetId]);
   await tx.query(
     'UPDATE project SET organisation_id = $2, version = version + 1 WHERE organisation_id = ANY ($1::integer[])',
+    [sourceIds, targetId],
+  );
+  await tx.query(
+    'UPDATE reseller_domain SET organisation_id = $2 WHERE organisation_id = ANY ($1::integer[])',
     [sourceIds, targetId],
   );
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Not } from 'typeorm';
 import { type ActionName, ActivityLog, type Changes, changesOf } from '../../audit';
 import { atLeast, fault, canGrant, type UserRole } from '../../kernel';
-import { Database, type Tx } from '../../platform';
+import { createHook, Database, HooksService, type Tx } from '../../platform';
 import { Department } from '../department.entity';
 import { Organisation } from '../organisation.entity';
 import { lockRoles } from '../role-lock';
@@ -15,25 +15,19 @@ import { findPaidObject } from './payer.query';
 import { deleteForeignMemberships } from './project.store';
 import { UserRegister } from './user-register.query';
 
-/** Removes something that a user loses with an organisation; returns the changes. */
-type LeaveStep = (tx: Tx, userId: number) => Promise<Changes>;
+/** A method that removes something that a user loses with an organisation; returns the changes. */
+export const OnOrganisationLeave = createHook<(tx: Tx, userId: number) => Promise<Changes>>();
 
 /** Changes accounts for administrators according to the policy; each change is recorded with its reason. */
 @Injectable()
 export class UserEditor {
-  private readonly leaveSteps: LeaveStep[] = [leaveProjects];
-
   constructor(
     private readonly database: Database,
     private readonly register: UserRegister,
     private readonly sessions: SessionsService,
     private readonly activity: ActivityLog,
+    private readonly hooks: HooksService,
   ) {}
-
-  /** Registers work of other modules for the transaction in which a user leaves an organisation. */
-  addLeaveStep(step: LeaveStep): void {
-    this.leaveSteps.push(step);
-  }
 
   /** Runs one change of an account in a transaction; `work` returns the changes, of which there can be none. */
   async change(
@@ -183,8 +177,10 @@ export class UserEditor {
   }
 
   private async leave(tx: Tx, userId: number): Promise<Changes> {
-    let changes: Changes = {};
-    for (const step of this.leaveSteps) changes = { ...changes, ...(await step(tx, userId)) };
+    let changes = await leaveProjects(tx, userId);
+    for (const handler of this.hooks.handlersOf(OnOrganisationLeave)) {
+      changes = { ...changes, ...(await handler(tx, userId)) };
+    }
     return changes;
   }
 

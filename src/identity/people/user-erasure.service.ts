@@ -1,33 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { type Changes, changesOf } from '../../audit';
-import { type Tx } from '../../platform';
+import { BeforeUserErasure, HooksService, OnUserErasure, type Tx } from '../../platform';
 import { SessionsService } from '../sessions.service';
 import { UserAccount } from '../user-account.entity';
 import type { ActorContext, EditTarget } from './acting';
 import { eraseRowsOf } from './user-erasure.store';
 import { refuseLastOwner, refusePayer, UserEditor } from './user-editor.service';
 
-type ErasureStep = (tx: Tx, user: UserAccount) => Promise<void>;
-
-/** Erases a user permanently. Other modules register their own erasure. */
+/** Erases a user permanently. Other modules take part by `@BeforeUserErasure()` and `@OnUserErasure()`. */
 @Injectable()
 export class UserErasure {
-  private readonly checks: ErasureStep[] = [];
-  private readonly steps: ErasureStep[] = [];
-
   constructor(
     private readonly editor: UserEditor,
     private readonly sessions: SessionsService,
+    private readonly hooks: HooksService,
   ) {}
-
-  /** Registers a check that throws if an account cannot be erased yet. */
-  addCheck(check: ErasureStep): void {
-    this.checks.push(check);
-  }
-
-  addStep(step: ErasureStep): void {
-    this.steps.push(step);
-  }
 
   erase(acting: ActorContext, target: EditTarget): Promise<Changes> {
     const kind = { act: 'hard-delete', action: 'user.deleted' } as const;
@@ -42,8 +29,9 @@ export class UserErasure {
   private async remove(tx: Tx, user: UserAccount): Promise<Changes> {
     await refuseLastOwner(tx, user);
     await refusePayer(tx, user);
-    for (const check of this.checks) await check(tx, user);
-    for (const step of this.steps) await step(tx, user);
+    for (const hook of [BeforeUserErasure, OnUserErasure]) {
+      for (const handler of this.hooks.handlersOf(hook)) await handler(tx, user.id);
+    }
     await eraseRowsOf(tx, user.id);
     await this.sessions.endAll(tx, user.id);
     await tx.getRepository(UserAccount).update(user.id, {

@@ -1,3 +1,4 @@
+import type { MaybePromise } from '../maybe-promise';
 import { ByteParts } from '../byte-parts';
 import { printJson } from './json-text';
 import { printJsonInSlices } from './print-in-slices';
@@ -39,10 +40,7 @@ export const editJson = (source: ParsedJsonObject, edits: JsonEdits): Buffer =>
   editJsonInParts(source, edits).buffer;
 
 /** Edits as if the result had been read again; returns a promise if the text is long. */
-export function editedJsonObject(
-  source: ParsedJsonObject,
-  edits: JsonEdits,
-): ParsedJsonObject | Promise<ParsedJsonObject> {
+export function editedJsonObject(source: ParsedJsonObject, edits: JsonEdits): MaybePromise<ParsedJsonObject> {
   const body = editedBody(source, edits);
   if (isLong(source)) return editInSlices(source, edits, body);
   return objectText(editJson(source, edits), body);

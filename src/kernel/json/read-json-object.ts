@@ -1,3 +1,4 @@
+import type { MaybePromise } from '../maybe-promise';
 import { isAscii } from 'node:buffer';
 import type { JsonObjectText as WrittenObject } from '#extension';
 import { Fault, fault } from '../errors';
@@ -27,7 +28,7 @@ const SLICE_VALUES = 2_000;
  * Reads a JSON object from outside; long bodies are parsed in slices and return a promise. Throws `invalid_json`, or
  * `invalid_request` for a repeated name, as readers differ on which one counts.
  */
-export function readJsonObject(source: Buffer): ParsedJsonObject | Promise<ParsedJsonObject> {
+export function readJsonObject(source: Buffer): MaybePromise<ParsedJsonObject> {
   const bytes = withoutByteOrderMark(source);
   if (bytes.length > MAX_UNSLICED_BYTES) return readInSlices(bytes);
   const latin1 = bytes.toString('latin1');
@@ -66,12 +67,12 @@ export async function objectTextInSlices(bytes: Buffer, body: JsonFields): Promi
 export function readVerbatim(
   { bytes, body, isRounded }: ParsedJsonObject,
   fields: VerbatimFields,
-): JsonFields | Promise<JsonFields> {
+): MaybePromise<JsonFields> {
   if (!isRounded) return body;
   const text = bytes.toString('utf8');
   const result =
     bytes.length > MAX_UNSLICED_BYTES ? readToEnd(new JsonReader(text, fields)) : readJsonText(text, fields);
-  return result as JsonFields | Promise<JsonFields>;
+  return result as MaybePromise<JsonFields>;
 }
 
 function valueOf(text: string, scan: StructureScan): unknown {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
-import { type Fault, fault, MINUTE_MS } from '../../kernel';
+import { type Fault, fault, type MaybePromise, MINUTE_MS } from '../../kernel';
 import { addUncheckedHeader } from '../../platform';
 import type { Caller } from '../caller';
 import { RateWindows, type SlotReading } from './rate-windows';
@@ -34,11 +34,11 @@ export class RateLimiter {
   constructor(private readonly windows: RateWindows) {}
 
   /** Takes one request of the key's minute, if available: synchronously on a single node. */
-  take(caller: RateLimitedKey): RateVerdict | Promise<RateVerdict> {
+  take(caller: RateLimitedKey): MaybePromise<RateVerdict> {
     return this.windows.take(windowOf(caller));
   }
 
-  takeTokens(keyId: number, limit: number, tokens: number): TokenVerdict | Promise<TokenVerdict> {
+  takeTokens(keyId: number, limit: number, tokens: number): MaybePromise<TokenVerdict> {
     return this.windows.takeTokens(tokensOf(keyId, limit), tokens);
   }
 
@@ -46,7 +46,7 @@ export class RateLimiter {
     this.windows.correctTokens(tokensOf(keyId, limit), id, tokens);
   }
 
-  enter(keyId: number, limit: number): SlotReading | Promise<SlotReading> {
+  enter(keyId: number, limit: number): MaybePromise<SlotReading> {
     return this.windows.enter(slotsOf(keyId), limit);
   }
 

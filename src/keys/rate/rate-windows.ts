@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { MINUTE_MS, monotonicMs, uuidv7, withDeadline } from '../../kernel';
+import { type MaybePromise, MINUTE_MS, monotonicMs, uuidv7, withDeadline } from '../../kernel';
 import { LocalSlots } from './local-slots';
 import { LocalWindows } from './local-windows';
 import type { RateWindow, RateReading } from './rate-reading';
@@ -83,7 +83,7 @@ export class RateWindows {
     return this.redis === null ? null : { isUp: this.isExact, roundTripMs: this.roundTripMs };
   }
 
-  take(window: RateWindow): RateReading | Promise<RateReading> {
+  take(window: RateWindow): MaybePromise<RateReading> {
     const now = monotonicMs();
     if (this.redis === null) return this.local.take(window, now);
     if (!this.isExact) return this.takeShare(window, now);
@@ -97,7 +97,7 @@ export class RateWindows {
     );
   }
 
-  peek(window: RateWindow): RateReading | Promise<RateReading> {
+  peek(window: RateWindow): MaybePromise<RateReading> {
     const readLocal = (): RateReading => this.local.peek(window, monotonicMs());
     return this.redis === null || !this.isExact
       ? readLocal()
@@ -105,7 +105,7 @@ export class RateWindows {
   }
 
   /** Works like `take`, for several tokens. */
-  takeTokens(window: TokenWindow, tokens: number): TokenReading | Promise<TokenReading> {
+  takeTokens(window: TokenWindow, tokens: number): MaybePromise<TokenReading> {
     const id = this.nextId();
     const now = monotonicMs();
     const { redis } = this;
@@ -139,7 +139,7 @@ export class RateWindows {
       void this.redis.correctTokens(window, id, tokens).catch(() => undefined);
   }
 
-  peekTokens(window: TokenWindow): RateReading | Promise<RateReading> {
+  peekTokens(window: TokenWindow): MaybePromise<RateReading> {
     const readLocal = (): RateReading => this.tokens.peek(window, monotonicMs());
     return this.redis === null || !this.isExact
       ? readLocal()
@@ -147,7 +147,7 @@ export class RateWindows {
   }
 
   /** Takes one of the slots until `leave`. The slots of a dead node expire within half a minute. */
-  enter(key: string, limit: number): SlotReading | Promise<SlotReading> {
+  enter(key: string, limit: number): MaybePromise<SlotReading> {
     const id = this.nextId();
     const { redis } = this;
     if (redis === null || !this.isExact) return this.enterLocally(key, limit, id);

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { type Fault, fault } from '../../kernel';
+import { type Fault, fault, type MaybePromise } from '../../kernel';
 import { LeanRequest } from './lean-messages';
 
 /** Time limit of a body, plus one second per MiB of its size. */
@@ -14,7 +14,7 @@ export function readBody(
   request: IncomingMessage,
   limit: number,
   deadlineMs = BODY_DEADLINE_MS,
-): Buffer | Promise<Buffer> {
+): MaybePromise<Buffer> {
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity') {
     return rejectBody(

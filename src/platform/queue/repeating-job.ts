@@ -1,7 +1,4 @@
-import { SetMetadata } from '@nestjs/common';
-import { MetadataScanner } from '@nestjs/core';
-
-const metadata = Symbol('repeating job');
+import { createHook } from '../hooks';
 
 interface RepeatingJobRule {
   /** Name of a single job for all nodes; its row stays, so the name must not be reused. */
@@ -18,11 +15,7 @@ type Run = (signal: AbortSignal) => Promise<unknown>;
  * A method that runs by a schedule, on one node at a time. The method belongs to a provider of any module, is safe to
  * repeat, and ends soon after its signal.
  */
-export const RepeatingJob =
-  (rule: RepeatingJobRule) =>
-  <Method extends Run>(target: object, name: string, method: TypedPropertyDescriptor<Method>): void => {
-    SetMetadata(metadata, rule)(target, name, method);
-  };
+export const RepeatingJob = createHook<Run, RepeatingJobRule>();
 
 export interface RegisteredJob extends RepeatingJobRule {
   readonly run: Run;
@@ -30,14 +23,4 @@ export interface RegisteredJob extends RepeatingJobRule {
   readonly isForeign?: true;
   /** Runs as soon as the jobs start, whatever its schedule says. */
   readonly isDueAtStart?: true;
-}
-
-export function jobsOf(instance: object): RegisteredJob[] {
-  const prototype = Object.getPrototypeOf(instance) as Record<string, unknown> | null;
-  return new MetadataScanner().getAllMethodNames(prototype).flatMap((name) => {
-    const method = prototype?.[name];
-    if (typeof method !== 'function') return [];
-    const rule = Reflect.getMetadata(metadata, method) as RepeatingJobRule | undefined;
-    return rule === undefined ? [] : [{ ...rule, run: (method as Run).bind(instance) }];
-  });
 }

@@ -7,15 +7,15 @@ import {
   type OnApplicationBootstrap,
   type OnModuleDestroy,
 } from '@nestjs/common';
-import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import { monotonicMs, uuidv7 } from '../../kernel';
 import { Settings } from '../config';
 import { ClockWatch, Database } from '../database';
+import { HooksModule, HooksService } from '../hooks';
 import { Logger } from '../logging';
 import { Metrics } from '../metrics';
 import { Telemetry } from '../telemetry';
 import { deadlineOf, type JobClaim, type JobRow, JobRows, LATE_AFTER_MS } from './job-rows';
-import { jobsOf, type RegisteredJob } from './repeating-job';
+import { type RegisteredJob, RepeatingJob } from './repeating-job';
 
 /** Also how long a job waits that another node has released. */
 const MAX_PAUSE_MS = 1_000;
@@ -45,7 +45,7 @@ export class RepeatingJobs implements OnApplicationBootstrap, OnModuleDestroy, B
   constructor(
     database: Database,
     private readonly clock: ClockWatch,
-    private readonly discovery: DiscoveryService,
+    private readonly hooks: HooksService,
     private readonly settings: Settings,
     private readonly metrics: Metrics,
     private readonly telemetry: Telemetry,
@@ -55,10 +55,8 @@ export class RepeatingJobs implements OnApplicationBootstrap, OnModuleDestroy, B
   }
 
   onApplicationBootstrap(): void {
-    const instances = new Set(this.discovery.getProviders().map((wrapper): unknown => wrapper.instance));
-    for (const instance of instances) {
-      if (typeof instance !== 'object' || instance === null) continue;
-      for (const job of jobsOf(instance)) this.add(job);
+    for (const { options, handler } of this.hooks.registrationsOf(RepeatingJob)) {
+      this.add({ ...options, run: handler });
     }
   }
 
@@ -206,5 +204,5 @@ export class RepeatingJobs implements OnApplicationBootstrap, OnModuleDestroy, B
 }
 
 @Global()
-@Module({ imports: [DiscoveryModule], providers: [RepeatingJobs], exports: [RepeatingJobs] })
+@Module({ imports: [HooksModule], providers: [RepeatingJobs], exports: [RepeatingJobs] })
 export class RepeatingJobsModule {}

@@ -12,7 +12,8 @@ import { Directories } from './directories';
 import { SignInFlow } from './sign-in-flow';
 import { FormResponder } from './form-responder';
 import { PasswordResetController } from './password-reset.controller';
-import { PasswordStrategy } from './password-strategy';
+import { DirectoryStrategy } from './directory.strategy';
+import { LocalStrategy } from './local.strategy';
 import { PasskeySignIn } from './passkeys/passkey-sign-in';
 import { PasskeysController } from './passkeys/passkeys.controller';
 import { PersonalData } from './personal-data';
@@ -31,6 +32,7 @@ import { HandOffController } from './providers/hand-off.controller';
 import { IdentityLinks } from './providers/identity-links';
 import { ProviderLinksController } from './providers/provider-links.controller';
 import { ProviderStates } from './providers/provider-states';
+import { Idp1Strategy, Idp2Strategy } from './providers/identity-provider.strategy';
 import { IdentityProviderRegistry } from './providers/identity-provider-registry';
 import { ProviderSignInController } from './providers/provider-sign-in.controller';
 import { AccountStatusController } from './account-status.controller';
@@ -77,11 +79,14 @@ import { VisitorSession } from './visitor-session';
     SignInModel,
     SignUpModel,
     PasskeySignIn,
-    PasswordStrategy,
+    LocalStrategy,
+    DirectoryStrategy,
     VisitorSession,
     AcceptedTerms,
     ProviderStates,
     IdentityProviderRegistry,
+    Idp1Strategy,
+    Idp2Strategy,
   ],
   exports: [AccountMails],
 })

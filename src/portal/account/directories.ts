@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { IdentityProvider } from '#extension';
 import { Extensions, type ExtensionPart } from '../../extensions';
-import { AttemptThrottle, LinkedIdentities, type ProvenIdentity, type SignUpContext } from '../../identity';
+import { AttemptThrottle, type ProvenIdentity } from '../../identity';
 import { fault, thrownMessage, withDeadline } from '../../kernel';
 import { Logger, Settings, SettingsError } from '../../platform';
 import { validateClaims, roleOf } from './providers/claims';
@@ -22,7 +22,6 @@ export class Directories {
   constructor(
     private readonly extensions: Extensions,
     private readonly throttle: AttemptThrottle,
-    private readonly identities: LinkedIdentities,
     private readonly logger: Logger,
     private readonly settings: Settings,
   ) {}
@@ -45,10 +44,6 @@ export class Directories {
   /** Name of the directory with this issuer; undefined if none of the present directories has it. */
   nameOf(issuer: string): string | undefined {
     return this.extensions.identityProviders.find(({ name }) => issuerOf(name) === issuer)?.part.label;
-  }
-
-  async signIn(id: string, credentials: DirectoryCredentials, signUpContext: SignUpContext): Promise<number> {
-    return this.identities.recognise(await this.authenticate(id, credentials), signUpContext);
   }
 
   /** Verifies credentials with a directory. Attempts are throttled like those with passwords. */

@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http';
-import { Controller, Get, Header, Query, Req, Res } from '@nestjs/common';
-import { ValidateIf } from '../../platform';
+import { Body, Controller, Get, Header, Query, Req, Res, UseGuards } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
-import { SignInService } from '../../identity';
-import { Fault, fault } from '../../kernel';
+import { LinkedIdentities, SignInService, type SignUpContext } from '../../identity';
+import { fault } from '../../kernel';
 import {
   Access,
   Action,
   Audited,
+  done,
   type HttpRequest,
   localPath,
   Page,
@@ -17,52 +17,13 @@ import {
   Responds,
 } from '../../web';
 import { LegalLibrary } from '../public/legal/legal-library';
-import { AccountMails } from './account-mails';
 import { SignInFlow } from './sign-in-flow';
-import { Directories } from './directories';
-import { IsLineOrBlank, IsMailAddress, IsNextPath, IsPassword, IsTicked } from './fields';
 import { MailedLinkForm, MailedLinkQuery } from './link-forms';
 import { FormResponder } from './form-responder';
-import { PasswordStrategy } from './password-strategy';
+import { LocalAuthGuard } from './local-auth.guard';
+import { LoginForm, LoginQuery } from './login.dto';
 import { SignInModel } from './sign-in-model';
 import { VisitorSession } from './visitor-session';
-
-const isPasswordSignIn = ({ provider }: { readonly provider?: string }): boolean =>
-  provider === undefined || provider === '';
-
-class LoginForm {
-  @ValidateIf(isPasswordSignIn)
-  @IsMailAddress()
-  email: string;
-
-  @IsPassword()
-  password: string;
-
-  @IsNextPath()
-  next?: string;
-
-  /** Directory of an extension; absent for a sign-in with email and password. */
-  @IsLineOrBlank(100)
-  provider?: string;
-
-  @IsLineOrBlank(254)
-  user_name?: string;
-
-  /** Required at the first sign-in, which creates the account. */
-  @IsTicked()
-  terms?: unknown;
-}
-
-class LoginQuery {
-  @IsNextPath()
-  next?: string;
-
-  @IsLineOrBlank(40)
-  notice?: string;
-
-  @IsLineOrBlank(100)
-  with?: string;
-}
 
 const notices = new Set([
   'verified',
@@ -79,14 +40,12 @@ const notices = new Set([
 export class SignInController {
   constructor(
     private readonly forms: FormResponder,
-    private readonly passwords: PasswordStrategy,
     private readonly signIn: SignInService,
     private readonly activity: ActivityLog,
-    private readonly mails: AccountMails,
     private readonly visitor: VisitorSession,
     private readonly model: SignInModel,
     private readonly signInFlow: SignInFlow,
-    private readonly directories: Directories,
+    private readonly identities: LinkedIdentities,
     private readonly legal: LegalLibrary,
     private readonly pages: PageRenderer,
   ) {}
@@ -96,53 +55,41 @@ export class SignInController {
     const notice = notices.has(query.notice ?? '') ? query.notice : undefined;
     const next = localPath(query.next, '');
     const noticeTone = notice?.startsWith('provider-') === true ? 'info' : 'ok';
-    return { values: { next }, notice, noticeTone, ...this.model.build(request, next, query.with) };
-  }
-
-  @Action('/auth/login', Access.anyone(), { body: LoginForm, audit: 'session.signed-in' })
-  enter(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse) {
-    const formView = {
-      form: LoginForm,
-      view: 'pages/account/login',
-      model: ({ email, next, provider, user_name }: Readonly<Record<string, string>>) => ({
-        values: { email, next, user_name },
-        ...this.model.build(request, localPath(next, ''), provider),
-      }),
+    const { refusal } = request;
+    return {
+      values: { next, email: refusal?.posted['email'] },
+      problem: refusal && { code: refusal.problem.code },
+      notice,
+      noticeTone,
+      ...this.model.build(request, next, query.with),
     };
-    return this.forms.respond(request, response, formView, async (form) => {
-      const { email, next } = form;
-      const userId = isPasswordSignIn(form)
-        ? await this.authenticateWithPassword(email, request)
-        : await this.authenticateWithDirectory(form, request);
-      return this.signInFlow.continueSignIn(userId, request, response, next === undefined ? {} : { next });
-    });
   }
 
-  private authenticateWithDirectory(form: LoginForm, request: HttpRequest): Promise<number> {
-    const { provider = '', user_name: name = '', password, terms } = form;
-    const { address } = this.visitor.originOf(request);
+  @UseGuards(LocalAuthGuard)
+  @Action('/auth/login', Access.anyone(), { audit: 'session.signed-in' })
+  async enter(
+    @Body() form: LoginForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ) {
+    if (request.user === undefined) throw fault('invalid_credentials');
+    const userId =
+      'userId' in request.user
+        ? request.user.userId
+        : await this.identities.recognise(request.user.identity, this.signUpContextOf(form, request));
+    const destination = form.next === undefined ? {} : { next: form.next };
+    const { to, body } = await this.signInFlow.continueSignIn(userId, request, response, destination);
+    return done(to, body);
+  }
+
+  private signUpContextOf({ terms }: LoginForm, request: HttpRequest): SignUpContext {
     const currentVersion = this.legal.currentTerms;
-    return this.directories.signIn(
-      provider,
-      { name, password, address },
-      {
-        language: this.pages.localeOf(request),
-        timeZone: this.pages.timeZoneOf(request),
-        acceptedVersion: terms === undefined ? null : currentVersion,
-        currentVersion,
-      },
-    );
-  }
-
-  private async authenticateWithPassword(email: string, request: HttpRequest): Promise<number> {
-    try {
-      return await this.passwords.authenticateUser(request);
-    } catch (error) {
-      if (error instanceof Fault && error.code === 'invalid_credentials') {
-        await this.mails.enqueue('failed', email, request);
-      }
-      throw error;
-    }
+    return {
+      language: this.pages.localeOf(request),
+      timeZone: this.pages.timeZoneOf(request),
+      acceptedVersion: terms === undefined ? null : currentVersion,
+      currentVersion,
+    };
   }
 
   /** Ignores requests from other sites, so that they cannot sign a user out. */

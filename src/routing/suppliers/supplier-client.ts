@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Credential, CredentialStore, type LaneView } from '../../catalogue';
-import { fault, type HoldProof } from '../../kernel';
+import { fault, type HoldProof, type MaybePromise } from '../../kernel';
 import {
   type SupplierCall,
   type SupplierHandler,
@@ -52,7 +52,7 @@ export class SupplierClient {
    * Sends a call with the supplier's secret; the hold proves that money is reserved. Throws faults that occur before
    * sending; asynchronous only if a token pool has to renew a token.
    */
-  open(_hold: HoldProof, input: SupplierCallInput, deadlines: CallDeadlines): SentCall | Promise<SentCall> {
+  open(_hold: HoldProof, input: SupplierCallInput, deadlines: CallDeadlines): MaybePromise<SentCall> {
     const { provider } = input.lane;
     const style = this.styles.of(provider);
     if (style.credential === 'oauth-pool') return this.openPooled(style, input, deadlines);

@@ -7,7 +7,6 @@ import {
   type ParameterLocation,
   renderGateway,
   renderMessages,
-  renderPageModel,
   renderPortal,
   type RenderedError,
   underlyingCause,
@@ -27,7 +26,7 @@ import { extensionAt } from '../extensions/controller-owners';
 import { ErrorFrame } from './error-frame';
 import { portalOnlyFault, strayRoute } from './stray-route';
 import { PageRenderer } from '../pages/page-renderer';
-import { invalidParameters, type PostedForm, type Refusal } from '../pages/refusal';
+import { RefusedForms } from '../pages/refused-forms';
 
 type Surface = 'gateway' | 'messages' | 'page' | 'portal';
 
@@ -37,6 +36,7 @@ export class FaultFilter implements ExceptionFilter {
     private readonly adapter: LeanAdapter,
     private readonly pages: PageRenderer,
     private readonly frame: ErrorFrame,
+    private readonly forms: RefusedForms,
     private readonly logger: Logger,
     private readonly settings: Settings,
   ) {}
@@ -60,52 +60,13 @@ export class FaultFilter implements ExceptionFilter {
     if (!request.complete) response.setHeader('connection', 'close');
     if (strayFault !== null) this.respond(strayFault, request, response, straySurface(request));
     else if (request.refusal !== undefined) this.respond(request.refusal.problem, request, response);
-    else if (
-      !this.showWithoutParameters(problem, request, response) &&
-      !this.showFormAgain(problem, request, response)
-    )
+    else if (!this.showFormAgain(problem, request, response))
       this.respond(request.refusedAddress ?? problem, request, response);
   }
 
-  /** Serves a page with invalid query parameters again without them; the page reports the error. */
-  private showWithoutParameters(problem: Fault, request: HttpRequest, response: ServerResponse): boolean {
-    if (request.method !== 'GET' || request.isPage !== true || !wantsPage(request)) return false;
-    const query = queryOf(request);
-    const invalid = invalidParameters(problem).filter((name) => query.has(name));
-    const path = pathOf(request);
-    const page = this.adapter.routes.find('GET', path);
-    if (invalid.length === 0 || page === null) return false;
-    for (const name of invalid) query.delete(name);
-    const url = query.size === 0 ? path : `${path}?${query.toString()}`;
-    const refusedAddress = request.refusedAddress ?? problem;
-    const retried = Object.assign(Object.create(request) as HttpRequest, {
-      url,
-      originalUrl: url,
-      params: page.params,
-      refusedAddress,
-    });
-    page.handler(retried, response, () => this.respond(refusedAddress, request, response));
-    return true;
-  }
-
   private showFormAgain(problem: Fault, request: HttpRequest, response: ServerResponse): boolean {
-    const { formPage } = request;
-    if (formPage === undefined || !isCorrectable(problem) || this.surfaceOf(request) !== 'page') return false;
-    const [path = ''] = formPage.split('?');
-    const page = this.adapter.routes.find('GET', path);
-    if (page === null) return false;
-    const refusal: Refusal = { path: pathOf(request), posted: request.body as PostedForm, problem };
-    const retried = Object.assign(Object.create(request) as HttpRequest, {
-      method: 'GET',
-      url: formPage,
-      originalUrl: formPage,
-      params: page.params,
-      refusal,
-    });
-    const { headers } = renderPageModel(problem, request.requestId);
-    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-    page.handler(retried, response, () => this.respond(problem, request, response));
-    return true;
+    if (this.surfaceOf(request) !== 'page') return false;
+    return this.forms.showAgain(problem, request, response, () => this.respond(problem, request, response));
   }
 
   private strayFaultOf(error: unknown, request: HttpRequest): Fault | null {
@@ -204,9 +165,6 @@ function locationOf(name: string, request: HttpRequest): ParameterLocation {
   if (Object.hasOwn(request.params, name)) return 'path';
   return request.method === 'GET' || queryOf(request).has(name) ? 'query' : 'body';
 }
-
-const isCorrectable = ({ status, code }: Fault): boolean =>
-  code !== 'csrf_rejected' && ![401, 499, 500].includes(status);
 
 const NO_LANE_CODES: ReadonlySet<string> = new Set(['no_providers_available', 'sovereign_route_unavailable']);
 

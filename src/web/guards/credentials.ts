@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { fault } from '../../kernel';
+import { fault, type MaybePromise, whenReady } from '../../kernel';
 import type { Caller, KeyAuthenticator } from '../../keys';
 import type { ClientAddress } from '../client-address';
 import type { HttpRequest } from '../http-request';
@@ -56,11 +56,13 @@ export function identify(
   text: string,
   request: HttpRequest,
   admit: (caller: Caller) => Caller,
-): boolean | Promise<boolean> {
+): MaybePromise<boolean> {
   const accept = (caller: Caller): boolean => {
     request.caller = admit(caller);
     return true;
   };
-  const admission = gate.admit(text, () => addresses.of(request), request.socket);
-  return admission instanceof Promise ? admission.then(accept) : accept(admission);
+  return whenReady(
+    gate.admit(text, () => addresses.of(request), request.socket),
+    accept,
+  );
 }

@@ -1,5 +1,5 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import { fromUnknown } from '../../kernel';
+import { fromUnknown, type MaybePromise } from '../../kernel';
 import { type Caller, KeyAuthenticator } from '../../keys';
 import { Metrics } from '../../platform';
 import { ClientAddress } from '../client-address';
@@ -17,7 +17,7 @@ abstract class KeyGuard implements CanActivate {
     private readonly metrics: Metrics,
   ) {}
 
-  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+  canActivate(context: ExecutionContext): MaybePromise<boolean> {
     const request = requestOf(context);
     const text = keyTextOf(request.headers, this.accepts);
     try {

@@ -11,7 +11,7 @@ import {
 } from '@nestjs/throttler';
 import { fault } from '../../kernel';
 import { ClientAddress } from '../client-address';
-import type { HttpRequest } from '../http-request';
+import { type HttpRequest, requestOf } from '../http-request';
 
 /** Single limit per address for all public routes: anonymous callers have no other identity. */
 @Injectable()
@@ -23,6 +23,11 @@ export class PublicRateGuard extends ThrottlerGuard {
     private readonly addresses: ClientAddress,
   ) {
     super(options, storage, reflector);
+  }
+
+  /** A page that is shown again for a refused form belongs to the request of the form. */
+  protected override shouldSkip(context: ExecutionContext): Promise<boolean> {
+    return Promise.resolve(requestOf(context).refusal !== undefined);
   }
 
   protected override getTracker(request: HttpRequest): Promise<string> {

@@ -7,13 +7,14 @@ import {
   StreamableFile,
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { mergeMap, type Observable } from 'rxjs';
-import { portalStatusOf } from '../../kernel';
+import { mergeMap, type Observable, of, retry, throwError } from 'rxjs';
+import { fromUnknown, portalStatusOf } from '../../kernel';
 import { extensionOf } from '../extensions/controller-owners';
-import { type HttpRequest, queryOf, requestOf, wantsPage } from '../http-request';
+import { type HttpRequest, pathOf, queryOf, requestOf, wantsPage } from '../http-request';
 import { encodeBody } from '../pages/compression';
 import { PageFrames } from '../pages/page-frame';
 import { PageRenderer } from '../pages/page-renderer';
+import { invalidParameters } from '../pages/refusal';
 import { extensionViewName } from '../../views';
 import { type PageOptions, type PageView, viewMetadata } from './page-view';
 
@@ -35,7 +36,6 @@ export class PageInterceptor implements NestInterceptor {
     const request = requestOf(context);
     const returnsData =
       page.data === true && (queryOf(request).get('format') === 'json' || prefersData(page, request));
-    request.isPage = !returnsData;
     return next.handle().pipe(
       mergeMap(async (result: unknown) => {
         const model = (result as { data?: unknown } | undefined) ?? {};
@@ -48,8 +48,27 @@ export class PageInterceptor implements NestInterceptor {
         const html = Buffer.from(this.pages.page(view, model, request));
         return new StreamableFile((await encodeBody(html, request, response)) ?? html);
       }),
+      retry({
+        delay: (error: unknown) =>
+          !returnsData && dropInvalidParameters(error, request) ? of(null) : throwError(() => error),
+      }),
     );
   }
+}
+
+/** Removes invalid query parameters, so that the handler can run without them; the page reports the error. */
+function dropInvalidParameters(error: unknown, request: HttpRequest): boolean {
+  if (request.method !== 'GET' || request.refusal !== undefined || !wantsPage(request)) return false;
+  const problem = fromUnknown(error);
+  const query = queryOf(request);
+  const invalid = invalidParameters(problem).filter((name) => query.has(name));
+  if (invalid.length === 0) return false;
+  for (const name of invalid) query.delete(name);
+  const path = pathOf(request);
+  request.originalUrl = query.size === 0 ? path : `${path}?${query.toString()}`;
+  request.url = request.originalUrl;
+  request.refusedAddress ??= problem;
+  return true;
 }
 
 /** Shared caches store one response per address, so only uncached pages are selected by `Accept`. */

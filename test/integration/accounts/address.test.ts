@@ -7,36 +7,36 @@ import {
   goodPassword,
   mailTo,
   newAddress,
-  registered,
-  signedIn,
-  startAccountHouse,
+  registerUser,
+  signInBrowser,
+  startAccountFixture,
   tokenIn,
-} from './account-house';
+} from './account-fixture';
 
 let app: TestApp;
 
 beforeAll(async () => {
-  app = await startAccountHouse();
+  app = await startAccountFixture();
 });
 afterAll(() => app.close());
 
-const change = (browser: Browser, email: string, current_password = goodPassword) =>
+const changeAddress = (browser: Browser, email: string, current_password = goodPassword) =>
   browser.post('/dashboard/settings/email', { email, current_password });
 
-test('a new address counts once it has confirmed itself, and the former one brings itself back within a day', async () => {
-  const [former, next] = [await registered(app), newAddress()];
-  const browser = await signedIn(app, former);
-  expect((await change(browser, next, 'not the password')).json()['code']).toBe('invalid_credentials');
-  expect((await change(browser, next)).json()).toEqual({ ok: true });
+test('a new email address takes effect after confirmation, and the former address can undo the change within a day', async () => {
+  const [former, next] = [await registerUser(app), newAddress()];
+  const browser = await signInBrowser(app, former);
+  expect((await changeAddress(browser, next, 'not the password')).json()['code']).toBe('invalid_credentials');
+  expect((await changeAddress(browser, next)).json()).toEqual({ ok: true });
   const token = tokenIn(await mailTo(app, next, /Confirm your new address/));
-  await signedIn(app, former);
+  await signInBrowser(app, former);
 
   const visitor = new Browser(app.url);
   expect((await visitor.page(`/account/email?token=${token}`)).text).toContain('action="/account/email"');
-  const confirmed = await visitor.submit('/account/email', { token });
-  expect(confirmed.location).toBe('/login?notice=address-changed');
+  const confirmation = await visitor.submit('/account/email', { token });
+  expect(confirmation.location).toBe('/login?notice=address-changed');
   expect((await visitor.post('/account/email', { token })).json()['code']).toBe('invalid_token');
-  await signedIn(app, next);
+  await signInBrowser(app, next);
   expect((await visitor.post('/auth/login', { email: former, password: goodPassword })).status).toBe(401);
 
   const undo = tokenIn(await mailTo(app, former, /Your email address was changed/));
@@ -47,25 +47,25 @@ test('a new address counts once it has confirmed itself, and the former one brin
     '/login?notice=address-restored',
   );
   expect((await browser.get('/api/legal/status')).json()['code']).toBe('invalid_session');
-  await signedIn(app, former);
+  await signInBrowser(app, former);
 });
 
-test('an address that has an account is answered alike, told by mail, and never taken over', async () => {
-  const [own, other] = [await registered(app), await registered(app)];
-  const browser = await signedIn(app, own);
-  expect((await change(browser, other)).json()).toEqual({ ok: true });
+test('an email address in use gets the same response, a notification by email, and is never taken over', async () => {
+  const [own, other] = [await registerUser(app), await registerUser(app)];
+  const browser = await signInBrowser(app, own);
+  expect((await changeAddress(browser, other)).json()).toEqual({ ok: true });
   await mailTo(app, other, /already have an account/);
   const free = newAddress();
-  await change(browser, free);
+  await changeAddress(browser, free);
   const token = tokenIn(await mailTo(app, free, /Confirm your new address/));
-  await registered(app, free);
+  await registerUser(app, free);
   expect((await browser.post('/account/email', { token })).json()['code']).toBe('email_taken');
-  await signedIn(app, own);
+  await signInBrowser(app, own);
 });
 
-test('what is kept about a person is one file, without secrets, also while the account rests', async () => {
-  const email = await registered(app);
-  const browser = await signedIn(app, email);
+test('the data export is one file without secrets, also for a suspended account', async () => {
+  const email = await registerUser(app);
+  const browser = await signInBrowser(app, email);
   await browser.post('/dashboard/settings', { display_name: 'Ada' });
   await app.database.query("UPDATE user_account SET status = 'suspended' WHERE email = $1", [email]);
   expect((await browser.page('/account/suspended')).text).toContain('href="/account/data"');
@@ -89,9 +89,9 @@ test('what is kept about a person is one file, without secrets, also while the a
   expect((await new Browser(app.url).get('/account/data')).status).toBe(401);
 });
 
-test('the file has what was paid and every conversation, pictures included', async () => {
-  const email = await registered(app);
-  const browser = await signedIn(app, email);
+test('the data export contains payments and every conversation with its pictures', async () => {
+  const email = await registerUser(app);
+  const browser = await signInBrowser(app, email);
   const [{ id: userId } = { id: 0 }] = await app.database.query<{ id: number }>(
     'SELECT id FROM user_account WHERE email = $1',
     [email],
@@ -108,8 +108,8 @@ test('the file has what was paid and every conversation, pictures included', asy
     await conversations.create(tx, userId, 'm-1', 'An empty one');
     const id = await conversations.create(tx, userId, 'm-1', 'About "boats"');
     const turn = { state: 'complete', model: 'm-1', turnId: randomUUID() } as const;
-    const asked = await messages.add(tx, id, { ...turn, role: 'user', text: 'What floats?' });
-    await messages.attach(tx, id, asked, [{ name: 'a.png', mediaType: 'image/png', content: picture }]);
+    const question = await messages.add(tx, id, { ...turn, role: 'user', text: 'What floats?' });
+    await messages.attach(tx, id, question, [{ name: 'a.png', mediaType: 'image/png', content: picture }]);
     await messages.add(tx, id, { ...turn, role: 'assistant', text: 'Boats & <corks>.' });
   });
   const file = (await browser.get('/account/data')).json();
@@ -128,6 +128,6 @@ test('the file has what was paid and every conversation, pictures included', asy
     },
     { title: 'An empty one', newest_messages_first: [] },
   ]);
-  const other = await signedIn(app, await registered(app));
-  expect((await other.get('/account/data')).json()).toMatchObject({ payments: [], conversations: [] });
+  const otherBrowser = await signInBrowser(app, await registerUser(app));
+  expect((await otherBrowser.get('/account/data')).json()).toMatchObject({ payments: [], conversations: [] });
 });

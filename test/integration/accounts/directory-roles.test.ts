@@ -1,5 +1,5 @@
 import type { TestApp } from '../../support/app';
-import { Browser, startAccountHouse } from './account-house';
+import { Browser, startAccountFixture } from './account-fixture';
 
 const EXTENSIONS = './test/fixtures/extensions/directory.cjs';
 const rolesOf = (...pairs: readonly string[]): string =>
@@ -8,12 +8,12 @@ const rolesOf = (...pairs: readonly string[]): string =>
 let app: TestApp;
 beforeAll(async () => {
   const EXTENSION_ROLES = rolesOf('staff=user', 'leads=org_admin', 'admins=platform_admin');
-  app = await startAccountHouse({ environment: { EXTENSIONS, EXTENSION_ROLES } });
+  app = await startAccountFixture({ environment: { EXTENSIONS, EXTENSION_ROLES } });
 });
 afterAll(() => app.close());
 
-/** Gwen is in the groups that follow her password. */
-const enter = async (...groups: readonly string[]): Promise<Browser> => {
+/** Signs Gwen in; the directory fixture reads her groups from the password. */
+const signInWithGroups = async (...groups: readonly string[]): Promise<Browser> => {
   const browser = new Browser(app.url);
   const password = `right horse:${groups.join(',')}`;
   const form = { provider: 'directory/acme', user_name: 'gwen', password, terms: 'on' };
@@ -28,19 +28,19 @@ const role = async (): Promise<string | undefined> => {
   return rows[0]?.role;
 };
 
-test('groups mean roles at every sign-in; the highest counts, and none makes or unmakes the owner', async () => {
-  const first = await enter('staff', 'admins', 'leads');
+test('groups set the role at every sign-in: the highest wins, and none grants or removes ownership', async () => {
+  const first = await signInWithGroups('staff', 'admins', 'leads');
   expect(await role()).toBe('platform_admin');
-  await enter('leads');
+  await signInWithGroups('leads');
   expect(await role()).toBe('org_admin');
-  // Sessions of the former role have ended.
+  // The role change has ended existing sessions.
   expect((await first.get('/api/legal/status')).json()['code']).toBe('invalid_session');
-  await enter();
+  await signInWithGroups();
   expect(await role()).toBe('user');
   await app.database.query(
     "UPDATE user_account SET role = 'platform_owner' WHERE email = 'gwen@acme.example'",
   );
-  await enter('staff');
+  await signInWithGroups('staff');
   expect(await role()).toBe('platform_owner');
   const changes = await app.database.query<{ actor_label: string }>(
     "SELECT actor_label FROM activity WHERE action = 'user.role-changed' ORDER BY occurred_at, id",
@@ -48,34 +48,34 @@ test('groups mean roles at every sign-in; the highest counts, and none makes or 
   expect(changes.map(({ actor_label }) => actor_label)).toEqual(Array(3).fill('extension:directory/acme'));
 });
 
-test('a directory names groups alone: a role in its answer, or groups that are no list, give none', async () => {
+test('a directory sets roles through groups only: a role in its response or a malformed group list is ignored', async () => {
   await app.database.query("UPDATE user_account SET role = 'user' WHERE email = 'gwen@acme.example'");
-  // Her profile says that she is a platform administrator, and her groups name a role.
-  await enter('platform_admin');
+  // Her profile claims to be a platform administrator, and her groups contain a role name.
+  await signInWithGroups('platform_admin');
   expect(await role()).toBe('user');
   const form = { provider: 'directory/acme', user_name: 'groups', password: 'right horse' };
   expect((await new Browser(app.url).post('/auth/login', form)).status).toBe(503);
 });
 
-test('groups of a directory that no setting names decide nothing', async () => {
-  const other = await startAccountHouse({ environment: { EXTENSIONS } });
+test('groups without a configured mapping are ignored', async () => {
+  const otherApp = await startAccountFixture({ environment: { EXTENSIONS } });
   try {
-    const browser = new Browser(other.url);
+    const browser = new Browser(otherApp.url);
     const form = { provider: 'directory/acme', user_name: 'gwen', terms: 'on' };
-    const enterAs = (groups: string) =>
+    const signInWithGroup = (groups: string) =>
       browser.post('/auth/login', { ...form, password: `right horse:${groups}` });
-    expect((await enterAs('admins')).status).toBe(200);
-    await other.database.query("UPDATE user_account SET role = 'org_admin'");
-    expect((await enterAs('admins')).status).toBe(200);
-    expect(await other.database.query("SELECT 1 FROM user_account WHERE role <> 'org_admin'")).toEqual([]);
+    expect((await signInWithGroup('admins')).status).toBe(200);
+    await otherApp.database.query("UPDATE user_account SET role = 'org_admin'");
+    expect((await signInWithGroup('admins')).status).toBe(200);
+    expect(await otherApp.database.query("SELECT 1 FROM user_account WHERE role <> 'org_admin'")).toEqual([]);
   } finally {
-    await other.close();
+    await otherApp.close();
   }
 });
 
-test('a mapping for a directory that nobody brings refuses the start', async () => {
+test('a mapping for a directory that no extension provides prevents the start', async () => {
   const environment = { EXTENSIONS, EXTENSION_ROLES: 'directory/acne:admins=platform_admin' };
-  await expect(startAccountHouse({ environment })).rejects.toThrow(
+  await expect(startAccountFixture({ environment })).rejects.toThrow(
     'EXTENSION_ROLES: no extension brings directory/acne',
   );
 });

@@ -1,23 +1,23 @@
 import type { TestApp } from '../../support/app';
-import { addUser, signIn } from '../../support/people';
+import { addUser, signIn } from '../../support/users';
 import {
   Browser,
   goodPassword,
-  invited,
+  sendInvitation,
   mailTo,
   newAddress,
   registration,
-  startAccountHouse,
+  startAccountFixture,
   tokenIn,
-} from './account-house';
+} from './account-fixture';
 
-/** An invitation is often the first that a person sees of this place: it is not lost on the way to an account. */
+/** A new user's first contact is often an invitation: registration and sign-in must lead back to it. */
 let app: TestApp;
 let admin: string;
 let organisationId: number;
 
 beforeAll(async () => {
-  app = await startAccountHouse();
+  app = await startAccountFixture();
   admin = await signIn(app, await addUser(app, 'platform_admin'));
   const [row] = await app.database.query<{ id: number }>(
     "INSERT INTO organisation (name, slug) VALUES ('Harbour', 'harbour') RETURNING id",
@@ -35,9 +35,9 @@ async function signUp(browser: Browser, email: string): Promise<void> {
 const enter = async (browser: Browser, email: string, next = ''): Promise<string | null> =>
   (await browser.submit('/auth/login', { email, password: goodPassword, next })).location;
 
-test('a newcomer who was invited is led from the invitation over sign-up back to it, once', async () => {
+test('an invited new user is led from the invitation through sign-up back to it, once', async () => {
   const email = newAddress();
-  const path = await invited(app, admin, email, organisationId);
+  const path = await sendInvitation(app, admin, email, organisationId);
   const browser = new Browser(app.url);
   expect((await browser.page(path)).text).toContain('href="/signup?email=');
   await signUp(browser, email);
@@ -50,21 +50,21 @@ test('a newcomer who was invited is led from the invitation over sign-up back to
   expect(await enter(browser, email)).toBe('/dashboard');
 });
 
-test('a page that someone was on the way to comes before the invitation, and neither leads off this site', async () => {
+test('a requested page takes precedence over the invitation, and neither leads to another site', async () => {
   const email = newAddress();
-  const path = await invited(app, admin, email, organisationId);
+  const path = await sendInvitation(app, admin, email, organisationId);
   const browser = new Browser(app.url);
   await signUp(browser, email);
   await browser.page(path);
   expect(await enter(browser, email, '/dashboard/keys')).toBe('/dashboard/keys');
   expect(await enter(browser, email, 'https://elsewhere.example')).toBe(path);
-  browser.keep('svc_invite', '../..//elsewhere.example/');
+  browser.setCookie('svc_invite', '../..//elsewhere.example/');
   expect(await enter(browser, email)).toMatch(/^\/(?!\/)/);
 });
 
-test('an invitation that is over is not gone to', async () => {
+test('an expired or withdrawn invitation is not shown after sign-in', async () => {
   const email = newAddress();
-  const path = await invited(app, admin, email, organisationId);
+  const path = await sendInvitation(app, admin, email, organisationId);
   const browser = new Browser(app.url);
   await signUp(browser, email);
   await browser.page(path);
@@ -73,37 +73,37 @@ test('an invitation that is over is not gone to', async () => {
   expect(await enter(browser, email)).toBe('/dashboard');
 });
 
-test('the address of an invitation is refused where no token has its length, and absent where none has it', async () => {
-  const asked = async (token: string) => {
+test('the invitation path returns 422 for a token of the wrong length and 404 for an unknown one', async () => {
+  const statusOf = async (token: string) => {
     const { status } = await fetch(`${app.url}/invite/${token}`);
     return status;
   };
-  expect([await asked('A'.repeat(43)), await asked('A'.repeat(101))]).toEqual([404, 422]);
+  expect([await statusOf('A'.repeat(43)), await statusOf('A'.repeat(101))]).toEqual([404, 422]);
 });
 
-test('someone else who is signed in finds the way out, and the invited one then finds the invitation', async () => {
+test('a signed-in user can sign out of a foreign invitation, and the invitee then reaches it', async () => {
   const [email, other] = [newAddress(), newAddress()];
-  const path = await invited(app, admin, email, organisationId);
+  const path = await sendInvitation(app, admin, email, organisationId);
   const browser = new Browser(app.url);
   await signUp(browser, other);
   await signUp(browser, email);
   await enter(browser, other);
   const { text } = await browser.page(path);
-  const out = /href="(\/logout[^"]*)"/.exec(text)?.[1] ?? '';
+  const signOutPath = /href="(\/logout[^"]*)"/.exec(text)?.[1] ?? '';
   expect(text).not.toContain(`action="${path}/accept"`);
-  const door = (await browser.page(out)).location ?? '';
-  expect((await browser.page(door)).text).toContain(`name="next" value="${path}"`);
+  const signInPath = (await browser.page(signOutPath)).location ?? '';
+  expect((await browser.page(signInPath)).text).toContain(`name="next" value="${path}"`);
   expect(await enter(browser, email, path)).toBe(path);
   await browser.page('/logout');
-  // A person whose invitation it is not is not led to it again.
+  // The other user is not redirected to the invitation again.
   expect(await enter(browser, other)).toBe('/dashboard');
   expect((await browser.page('/logout?next=//elsewhere.example')).location).toBe('/login?notice=signed-out');
 });
 
-test('public pages and errors lead who is signed in back to the dashboard, and others to the door', async () => {
+test('public pages and errors link signed-in users to the dashboard and visitors to sign-in', async () => {
   const email = newAddress();
   const browser = new Browser(app.url);
-  const ways = async () =>
+  const accountLinks = async () =>
     Promise.all(
       ['/', '/pricing', '/models-public', '/no-such-page'].map(async (path) => {
         const [, bar = ''] =
@@ -111,13 +111,13 @@ test('public pages and errors lead who is signed in back to the dashboard, and o
         return [...bar.matchAll(/href="([^"]+)"/g)].map(([, href]) => href);
       }),
     );
-  const door = ['/login', '/signup'];
-  expect(await ways()).toEqual([door, door, door, door]);
+  const visitorLinks = ['/login', '/signup'];
+  expect(await accountLinks()).toEqual([visitorLinks, visitorLinks, visitorLinks, visitorLinks]);
   await signUp(browser, email);
   await enter(browser, email);
   expect((await browser.page('/')).text).toContain('href="/dashboard/keys/new"');
-  const desk = ['/dashboard'];
-  expect(await ways()).toEqual([desk, desk, desk, desk]);
+  const userLinks = ['/dashboard'];
+  expect(await accountLinks()).toEqual([userLinks, userLinks, userLinks, userLinks]);
   await browser.page('/logout');
-  expect(await ways()).toEqual([door, door, door, door]);
+  expect(await accountLinks()).toEqual([visitorLinks, visitorLinks, visitorLinks, visitorLinks]);
 });

@@ -1,16 +1,16 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A real provider in a process of its own. A test chooses the person who signs in by the `login_hint` that it adds. */
+/** A real OIDC provider in its own process. Tests choose the user who signs in through the `login_hint` parameter. */
 
-interface Person {
+interface ProviderUser {
   readonly email: string;
   readonly email_verified: boolean;
   readonly name: string;
   readonly groups?: readonly string[];
 }
 
-/** As much of the package as is used here; it ships no types. */
+/** The used part of the package, which ships no types. */
 interface OpenIdServer {
   callback(): (request: IncomingMessage, response: ServerResponse) => Promise<void>;
   interactionDetails(request: IncomingMessage, response: ServerResponse): Promise<Interaction>;
@@ -41,7 +41,7 @@ async function main(): Promise<void> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const people = new Map<string, Person>();
+  const people = new Map<string, ProviderUser>();
   const provider = new Provider(issuer, {
     clients: [
       {
@@ -71,21 +71,25 @@ async function main(): Promise<void> {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
-        const { id, ...person } = JSON.parse(Buffer.concat(chunks).toString()) as Person & { id: string };
+        const { id, ...person } = JSON.parse(Buffer.concat(chunks).toString()) as ProviderUser & {
+          id: string;
+        };
         people.set(id, person);
         response.end('{}');
       });
       return;
     }
     if (url.pathname.startsWith('/interaction/')) {
-      void agree(request, response).catch((error: unknown) => response.writeHead(500).end(String(error)));
+      void signInAndConsent(request, response).catch((error: unknown) =>
+        response.writeHead(500).end(String(error)),
+      );
       return;
     }
     void handle(request, response);
   });
 
-  /** A person would click this: yes, I am this one, and yes, this service may know. */
-  async function agree(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** Signs in and consents in place of the user. */
+  async function signInAndConsent(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { prompt, params, session } = await provider.interactionDetails(request, response);
     if (prompt.name === 'login') {
       const login = { accountId: params['login_hint'] ?? '' };

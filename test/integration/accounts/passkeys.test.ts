@@ -1,16 +1,20 @@
 import { Secret, TOTP } from 'otpauth';
 import type { TestApp } from '../../support/app';
 import { administer } from '../../support/postgres';
-import { Authenticator, type CreationAsked, type RequestAsked } from '../../support/authenticator';
 import {
-  type Answer,
+  Authenticator,
+  type CreationCeremonyOptions,
+  type RequestCeremonyOptions,
+} from '../../support/authenticator';
+import {
+  type BrowserResponse,
   Browser,
   goodPassword,
   mailTo,
-  registered,
-  signedIn,
-  startAccountHouse,
-} from './account-house';
+  registerUser,
+  signInBrowser,
+  startAccountFixture,
+} from './account-fixture';
 import { until } from '../../support/until';
 
 const base = 'http://portal.localhost';
@@ -19,7 +23,7 @@ const settings = '/dashboard/settings';
 let app: TestApp;
 
 beforeAll(async () => {
-  app = await startAccountHouse({
+  app = await startAccountFixture({
     environment: { BASE_URL: base, PORTAL_ORIGINS: reseller, ACCOUNT_FREE_ATTEMPTS: '8' },
   });
 });
@@ -27,42 +31,47 @@ afterAll(() => app.close());
 
 const newBrowser = (host = new URL(base).host): Browser => new Browser(app.url, { host });
 
-async function begin(browser: Browser, fields: object = {}): Promise<CreationAsked> {
+async function beginEnrolment(browser: Browser, fields: object = {}): Promise<CreationCeremonyOptions> {
   const answer = await browser.post(`${settings}/passkeys/begin`, {
     current_password: goodPassword,
     ...fields,
   });
   expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('"ok":true')]);
-  return answer.json()['options'] as CreationAsked;
+  return answer.json()['options'] as CreationCeremonyOptions;
 }
 
-const enrol = (browser: Browser, credential: string, name = 'Laptop'): Promise<Answer> =>
+const enrol = (browser: Browser, credential: string, name = 'Laptop'): Promise<BrowserResponse> =>
   browser.post(`${settings}/passkeys`, { credential, name });
 
-interface Owner {
+interface PasskeyOwner {
   readonly email: string;
   readonly userId: number;
   readonly browser: Browser;
   readonly device: Authenticator;
 }
 
-async function owner(device = new Authenticator(base)): Promise<Owner> {
-  const email = await registered(app);
-  const browser = await signedIn(app, email);
-  expect((await enrol(browser, device.create(await begin(browser)))).json()).toMatchObject({ ok: true });
+async function createOwner(device = new Authenticator(base)): Promise<PasskeyOwner> {
+  const email = await registerUser(app);
+  const browser = await signInBrowser(app, email);
+  expect((await enrol(browser, device.create(await beginEnrolment(browser)))).json()).toMatchObject({
+    ok: true,
+  });
   const [row] = await app.database.query<{ id: number }>('SELECT id FROM user_account WHERE email = $1', [
     email,
   ]);
   return { email, userId: row?.id ?? 0, browser, device };
 }
 
-async function asked(browser: Browser, path = '/auth/passkey/options'): Promise<RequestAsked> {
+async function requestChallenge(
+  browser: Browser,
+  path = '/auth/passkey/options',
+): Promise<RequestCeremonyOptions> {
   const answer = await browser.post(path);
   expect(answer.status).toBe(200);
-  return answer.json()['options'] as RequestAsked;
+  return answer.json()['options'] as RequestCeremonyOptions;
 }
 
-const enter = (browser: Browser, credential: string): Promise<Answer> =>
+const signInWithPasskey = (browser: Browser, credential: string): Promise<BrowserResponse> =>
   browser.post('/auth/passkey', { credential });
 
 const isOpen = async (browser: Browser): Promise<boolean> =>
@@ -76,21 +85,21 @@ async function actionsOf(userId: number): Promise<string[]> {
   return rows.map(({ action }) => action);
 }
 
-test('a passkey is added with the password, told by mail, and signs in without an address', async () => {
-  const { email, userId, device } = await owner();
+test('a passkey is added with the password, confirmed by email, and signs in without an email address', async () => {
+  const { email, userId, device } = await createOwner();
   expect((await mailTo(app, email, /passkey was added/)).text).toContain('Laptop');
   const browser = newBrowser();
   const page = await browser.page('/login?next=/dashboard/keys');
   expect(page.text).toContain('data-passkey="get"');
   expect(page.text).toContain('Passkeys need JavaScript');
-  const question = await asked(browser);
-  expect(question).toMatchObject({ rpId: 'portal.localhost', userVerification: 'required' });
-  expect(question.allowCredentials ?? []).toEqual([]);
-  const entered = await browser.submit('/auth/passkey', {
-    credential: device.get(question),
+  const challenge = await requestChallenge(browser);
+  expect(challenge).toMatchObject({ rpId: 'portal.localhost', userVerification: 'required' });
+  expect(challenge.allowCredentials ?? []).toEqual([]);
+  const signInResponse = await browser.submit('/auth/passkey', {
+    credential: device.get(challenge),
     next: '/dashboard/keys',
   });
-  expect([entered.status, entered.location]).toEqual([303, '/dashboard/keys']);
+  expect([signInResponse.status, signInResponse.location]).toEqual([303, '/dashboard/keys']);
   expect(await isOpen(browser)).toBe(true);
   expect(await actionsOf(userId)).toEqual(
     expect.arrayContaining(['account.passkey-added', 'session.signed-in']),
@@ -98,31 +107,33 @@ test('a passkey is added with the password, told by mail, and signs in without a
   expect((await browser.page(settings)).text).toMatch(/<b>Laptop<\/b>.*Last used <time/s);
 });
 
-test('only who proves the account adds one, in the session and the browser that asked', async () => {
-  const { browser, device, email } = await owner();
-  const wrong = await browser.submit(`${settings}/passkeys/begin`, { current_password: 'not the password' });
-  expect(wrong.status).toBe(401);
+test('adding a passkey requires the password, the same session and the browser that requested the challenge', async () => {
+  const { browser, device, email } = await createOwner();
+  const refusal = await browser.submit(`${settings}/passkeys/begin`, {
+    current_password: 'not the password',
+  });
+  expect(refusal.status).toBe(401);
   expect((await browser.post(`${settings}/passkeys/begin`)).json()['code']).toBe('invalid_credentials');
 
-  const question = await begin(browser);
-  expect(question.excludeCredentials).toHaveLength(1);
-  const credential = device.create(question);
+  const challenge = await beginEnrolment(browser);
+  expect(challenge.excludeCredentials).toHaveLength(1);
+  const credential = device.create(challenge);
   const cookie = browser.cookie('svc_passkey') ?? '';
-  const other = await signedIn(app, email);
-  expect((await enrol(other, credential)).json()['code']).toBe('invalid_token');
-  other.keep('svc_passkey', cookie);
-  expect((await enrol(other, credential)).json()['code']).toBe('invalid_token');
-  // The first try has used it up, for the rightful session as well.
+  const otherBrowser = await signInBrowser(app, email);
+  expect((await enrol(otherBrowser, credential)).json()['code']).toBe('invalid_token');
+  otherBrowser.setCookie('svc_passkey', cookie);
+  expect((await enrol(otherBrowser, credential)).json()['code']).toBe('invalid_token');
+  // The first attempt has used up the challenge, for the rightful session as well.
   expect((await enrol(browser, credential)).json()['code']).toBe('invalid_token');
-  const stranger = await signedIn(app, await registered(app));
-  const again = device.create(await begin(browser));
-  stranger.keep('svc_passkey', browser.cookie('svc_passkey') ?? '');
-  expect((await enrol(stranger, again)).json()['code']).toBe('invalid_token');
+  const stranger = await signInBrowser(app, await registerUser(app));
+  const otherCredential = device.create(await beginEnrolment(browser));
+  stranger.setCookie('svc_passkey', browser.cookie('svc_passkey') ?? '');
+  expect((await enrol(stranger, otherCredential)).json()['code']).toBe('invalid_token');
 });
 
-test('what a device says of another page, host, person or challenge adds nothing', async () => {
-  const { browser, device } = await owner();
-  const manners = [
+test('a credential for another origin, host, user or challenge is not added', async () => {
+  const { browser, device } = await createOwner();
+  const forgeries = [
     { origin: 'https://evil.example' },
     { origin: reseller },
     { rpId: 'evil.example' },
@@ -130,154 +141,165 @@ test('what a device says of another page, host, person or challenge adds nothing
     { challenge: 'A'.repeat(43) },
     { isVerified: false },
   ];
-  for (const manner of manners) {
-    const answer = await enrol(browser, device.create(await begin(browser), manner));
-    expect([manner, answer.status, answer.json()['code']]).toEqual([manner, 422, 'validation_error']);
+  for (const forgery of forgeries) {
+    const answer = await enrol(browser, device.create(await beginEnrolment(browser), forgery));
+    expect([forgery, answer.status, answer.json()['code']]).toEqual([forgery, 422, 'validation_error']);
   }
   for (const credential of ['{}', 'null', '{"id":"x"}', '{"id":"x","response":{}}', 'no JSON', '[1]']) {
-    await begin(browser);
+    await beginEnrolment(browser);
     expect([credential, (await enrol(browser, credential)).status]).toEqual([credential, 422]);
   }
   expect((await browser.page(settings)).text.match(/<b>Laptop<\/b>/g)).toHaveLength(1);
 });
 
-test('a device that holds one is not added twice', async () => {
-  const { browser, device, userId } = await owner();
-  const first = device.create(await begin(browser));
+test('a device that already holds a passkey of the account cannot be added again', async () => {
+  const { browser, device, userId } = await createOwner();
+  const first = device.create(await beginEnrolment(browser));
   const cookie = browser.cookie('svc_passkey');
   expect(cookie).toMatch(/^[\w-]{43}$/);
   expect((await enrol(browser, first, 'Phone')).status).toBe(200);
-  const held = await app.database.query<{ handles: string }>(
+  const userHandles = await app.database.query<{ handles: string }>(
     'SELECT count(DISTINCT user_handle) AS handles FROM passkey WHERE user_id = $1',
     [userId],
   );
-  expect(held).toEqual([{ handles: '1' }]);
+  expect(userHandles).toEqual([{ handles: '1' }]);
   await app.database.query(
     `INSERT INTO passkey (credential_id, public_id, user_id, user_handle, public_key, sign_count, transports, name)
      SELECT decode(md5(n::text), 'hex'), gen_random_uuid(), $1, user_handle, public_key, 0, '{}', 'n'
      FROM passkey, generate_series(3, 20) n WHERE user_id = $1 AND name = 'Phone'`,
     [userId],
   );
-  const full = await browser.post(`${settings}/passkeys/begin`, { current_password: goodPassword });
-  expect([full.status, full.json()['code']]).toEqual([409, 'conflict']);
+  const refusalAtLimit = await browser.post(`${settings}/passkeys/begin`, { current_password: goodPassword });
+  expect([refusalAtLimit.status, refusalAtLimit.json()['code']]).toEqual([409, 'conflict']);
 });
 
-test('a challenge works once, in the browser that asked, and for signing in alone', async () => {
-  const { browser: own, device } = await owner();
+test('a challenge works once, in the browser that requested it, and only for signing in', async () => {
+  const { browser: own, device } = await createOwner();
   const browser = newBrowser();
-  const credential = device.get(await asked(browser));
-  const thief = newBrowser();
-  expect((await enter(thief, credential)).json()['code']).toBe('invalid_token');
+  const credential = device.get(await requestChallenge(browser));
+  const otherBrowser = newBrowser();
+  expect((await signInWithPasskey(otherBrowser, credential)).json()['code']).toBe('invalid_token');
   const cookie = browser.cookie('svc_passkey') ?? '';
-  expect((await enter(browser, credential)).json()).toMatchObject({ ok: true });
-  for (const replaying of [browser, thief]) {
-    replaying.keep('svc_passkey', cookie);
-    expect((await enter(replaying, credential)).json()['code']).toBe('invalid_token');
+  expect((await signInWithPasskey(browser, credential)).json()).toMatchObject({ ok: true });
+  for (const replayBrowser of [browser, otherBrowser]) {
+    replayBrowser.setCookie('svc_passkey', cookie);
+    expect((await signInWithPasskey(replayBrowser, credential)).json()['code']).toBe('invalid_token');
   }
-  const enrolment = await begin(own);
-  const crossed = newBrowser();
-  crossed.keep('svc_passkey', own.cookie('svc_passkey') ?? '');
-  const signed = device.get({ rpId: 'portal.localhost', challenge: enrolment.challenge });
-  expect((await enter(crossed, signed)).json()['code']).toBe('invalid_token');
-  const late = newBrowser();
-  const { challenge } = await asked(late);
+  const enrolment = await beginEnrolment(own);
+  const freshBrowser = newBrowser();
+  freshBrowser.setCookie('svc_passkey', own.cookie('svc_passkey') ?? '');
+  const enrolmentCredential = device.get({ rpId: 'portal.localhost', challenge: enrolment.challenge });
+  expect((await signInWithPasskey(freshBrowser, enrolmentCredential)).json()['code']).toBe('invalid_token');
+  const lateBrowser = newBrowser();
+  const { challenge } = await requestChallenge(lateBrowser);
   await administer(
     String(app.environment['MIGRATION_DATABASE_URL']),
     "UPDATE account_token SET expires_at = now() - interval '1 s' WHERE purpose = 'passkey_sign_in'",
   );
-  expect((await enter(late, device.get({ rpId: 'portal.localhost', challenge }))).json()['code']).toBe(
-    'invalid_token',
-  );
-  expect(await isOpen(thief)).toBe(false);
+  expect(
+    (await signInWithPasskey(lateBrowser, device.get({ rpId: 'portal.localhost', challenge }))).json()[
+      'code'
+    ],
+  ).toBe('invalid_token');
+  expect(await isOpen(otherBrowser)).toBe(false);
 });
 
-test('a wrong page, host, person, key or count opens nothing, and all are refused alike', async () => {
-  const { device, userId } = await owner();
-  const { device: another } = await owner();
-  const answers = new Set<string>();
-  const refuse = async (what: string, credential: (question: RequestAsked) => string): Promise<void> => {
+test('a wrong origin, host, user, key or counter opens no session, with the same refusal for all', async () => {
+  const { device, userId } = await createOwner();
+  const { device: another } = await createOwner();
+  const refusals = new Set<string>();
+  const expectRefusal = async (
+    label: string,
+    credential: (question: RequestCeremonyOptions) => string,
+  ): Promise<void> => {
     const browser = newBrowser();
-    const answer = await enter(browser, credential(await asked(browser)));
-    expect([what, answer.status, answer.json()['code']]).toEqual([what, 401, 'invalid_credentials']);
-    answers.add(answer.text.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, ''));
+    const answer = await signInWithPasskey(browser, credential(await requestChallenge(browser)));
+    expect([label, answer.status, answer.json()['code']]).toEqual([label, 401, 'invalid_credentials']);
+    refusals.add(answer.text.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, ''));
     expect(await isOpen(browser)).toBe(false);
   };
-  await refuse('origin', (question) => device.get(question, { origin: 'https://portal.localhost.evil' }));
-  await refuse('host', (question) => device.get(question, { rpId: 'evil.example' }));
-  await refuse('type', (question) => device.get(question, { type: 'webauthn.create' }));
-  await refuse('challenge', (question) => device.get(question, { challenge: 'A'.repeat(43) }));
-  await refuse('not verified', (question) => device.get(question, { isVerified: false }));
-  await refuse('handle', (question) => device.get(question, { userHandle: 'A'.repeat(43) }));
-  await refuse('key', (question) => {
-    const mine = JSON.parse(device.get(question)) as { id: string; rawId: string };
-    const theirs = JSON.parse(another.get(question)) as object;
-    return JSON.stringify({ ...theirs, id: mine.id, rawId: mine.rawId });
+  await expectRefusal('origin', (question) =>
+    device.get(question, { origin: 'https://portal.localhost.evil' }),
+  );
+  await expectRefusal('host', (question) => device.get(question, { rpId: 'evil.example' }));
+  await expectRefusal('type', (question) => device.get(question, { type: 'webauthn.create' }));
+  await expectRefusal('challenge', (question) => device.get(question, { challenge: 'A'.repeat(43) }));
+  await expectRefusal('not verified', (question) => device.get(question, { isVerified: false }));
+  await expectRefusal('handle', (question) => device.get(question, { userHandle: 'A'.repeat(43) }));
+  await expectRefusal('key', (question) => {
+    const ownCredential = JSON.parse(device.get(question)) as { id: string; rawId: string };
+    const otherCredential = JSON.parse(another.get(question)) as object;
+    return JSON.stringify({ ...otherCredential, id: ownCredential.id, rawId: ownCredential.rawId });
   });
-  await refuse('unknown', (question) => {
-    const stranger = new Authenticator(base);
-    stranger.create({ challenge: question.challenge, rp: { id: 'portal.localhost' }, user: { id: 'AAAA' } });
-    return stranger.get(question);
+  await expectRefusal('unknown', (question) => {
+    const unknownDevice = new Authenticator(base);
+    unknownDevice.create({
+      challenge: question.challenge,
+      rp: { id: 'portal.localhost' },
+      user: { id: 'AAAA' },
+    });
+    return unknownDevice.get(question);
   });
-  expect(answers.size).toBe(1);
-  const failed = async () =>
+  expect(refusals.size).toBe(1);
+  const countFailures = async () =>
     (await actionsOf(userId)).filter((action) => action === 'session.sign-in-failed').length;
-  await until(async () => (await failed()) >= 7);
-  expect(await failed()).toBe(7);
+  await until(async () => (await countFailures()) >= 7);
+  expect(await countFailures()).toBe(7);
 });
 
-test('a count that goes back, or stands still, is refused: the key was copied', async () => {
-  const { device } = await owner();
-  const entered = async (count: number) => {
+test('a signature counter that does not increase is refused, because the key was copied', async () => {
+  const { device } = await createOwner();
+  const signInStatus = async (count: number) => {
     const browser = newBrowser();
-    return (await enter(browser, device.get(await asked(browser), { count }))).status;
+    return (await signInWithPasskey(browser, device.get(await requestChallenge(browser), { count }))).status;
   };
-  expect(await entered(5)).toBe(200);
-  expect([await entered(5), await entered(4), await entered(0)]).toEqual([401, 401, 401]);
-  expect(await entered(6)).toBe(200);
+  expect(await signInStatus(5)).toBe(200);
+  expect([await signInStatus(5), await signInStatus(4), await signInStatus(0)]).toEqual([401, 401, 401]);
+  expect(await signInStatus(6)).toBe(200);
   const [one, two] = [newBrowser(), newBrowser()];
   const both = [
-    enter(one, device.get(await asked(one), { count: 7 })),
-    enter(two, device.get(await asked(two), { count: 7 })),
+    signInWithPasskey(one, device.get(await requestChallenge(one), { count: 7 })),
+    signInWithPasskey(two, device.get(await requestChallenge(two), { count: 7 })),
   ];
   expect((await Promise.all(both)).map(({ status }) => status).sort()).toEqual([200, 401]);
 });
 
-test('guesses are counted, and wait longer and longer', async () => {
-  const { device } = await owner();
+test('failed passkey attempts are throttled with growing waits', async () => {
+  const { device } = await createOwner();
   const codes: unknown[] = [];
   for (let n = 0; n < 12; n += 1) {
     const browser = newBrowser();
-    const credential = device.get(await asked(browser), { origin: 'https://evil.example' });
-    codes.push((await enter(browser, credential)).json()['code']);
+    const credential = device.get(await requestChallenge(browser), { origin: 'https://evil.example' });
+    codes.push((await signInWithPasskey(browser, credential)).json()['code']);
   }
   expect(codes.at(-1)).toBe('rate_limit_exceeded');
 });
 
-test('suspended and archived people get their notice; where a provider alone signs in, it opens nothing', async () => {
+test('suspended and archived users get their notice, and passkeys are refused when only a provider can sign users in', async () => {
   for (const status of ['suspended', 'archived']) {
-    const { device, userId } = await owner();
+    const { device, userId } = await createOwner();
     await app.database.query('UPDATE user_account SET status = $2 WHERE id = $1', [userId, status]);
     const browser = newBrowser();
-    const entered = await enter(browser, device.get(await asked(browser)));
-    expect(entered.json()).toMatchObject({ status, next: `/account/${status}` });
+    const signInResponse = await signInWithPasskey(browser, device.get(await requestChallenge(browser)));
+    expect(signInResponse.json()).toMatchObject({ status, next: `/account/${status}` });
     expect((await browser.get(settings)).status).toBe(403);
   }
-  const { device, userId, browser: own } = await owner();
+  const { device, userId, browser: own } = await createOwner();
   await app.database.query(
     `WITH made AS (INSERT INTO organisation (name, slug, sso_only) VALUES ('Pine', 'pine-passkeys', true) RETURNING id)
      UPDATE user_account SET organisation_id = (SELECT id FROM made) WHERE id = $1`,
     [userId],
   );
   const browser = newBrowser();
-  const refused = await enter(browser, device.get(await asked(browser)));
-  expect([refused.status, refused.json()['code']]).toEqual([403, 'sso_only']);
+  const refusal = await signInWithPasskey(browser, device.get(await requestChallenge(browser)));
+  expect([refusal.status, refusal.json()['code']]).toEqual([403, 'sso_only']);
   expect(await isOpen(browser)).toBe(false);
   expect((await own.post(`${settings}/passkeys/begin`, {})).json()['code']).toBe('sso_only');
   expect((await own.page(settings)).text).not.toContain('passkeys/begin');
 });
 
-test('stands in for the code of the second step, for the person whose password was right', async () => {
-  const { email, browser: own, device } = await owner();
+test('a passkey replaces the code of the second step for the user whose password was correct', async () => {
+  const { email, browser: own, device } = await createOwner();
   const page = `${settings}/second-factor`;
   const secret = (/<code>([A-Z2-7 ]{39})<\/code>/.exec((await own.page(page)).text)?.[1] ?? '').replaceAll(
     ' ',
@@ -288,35 +310,39 @@ test('stands in for the code of the second step, for the person whose password w
   expect((await own.post(`${page}/enable`, { code, current_password })).status).toBe(200);
 
   const browser = newBrowser();
-  const begun = await browser.post('/auth/login', { email, password: goodPassword });
-  expect(begun.json()).toMatchObject({ ok: false, second_factor: true });
+  const passwordResponse = await browser.post('/auth/login', { email, password: goodPassword });
+  expect(passwordResponse.json()).toMatchObject({ ok: false, second_factor: true });
   expect((await browser.page('/login/second-factor')).text).toContain('action="/auth/second-factor/passkey"');
   const options = '/auth/second-factor/passkey/options';
-  const { device: theirs } = await owner();
-  const question = await asked(browser, options);
-  expect(question.allowCredentials).toHaveLength(1);
-  const foreign = theirs.get({ rpId: 'portal.localhost', challenge: question.challenge });
-  const refused = await browser.post('/auth/second-factor/passkey', { credential: foreign });
-  expect([refused.status, refused.json()['code']]).toEqual([401, 'invalid_credentials']);
-  // A challenge of the door is none of the second step.
-  const door = device.get(await asked(browser));
-  expect((await browser.post('/auth/second-factor/passkey', { credential: door })).json()['code']).toBe(
-    'invalid_token',
-  );
-  const right = device.get(await asked(browser, options));
-  expect((await browser.post('/auth/second-factor/passkey', { credential: right })).json()).toMatchObject({
+  const { device: theirs } = await createOwner();
+  const challenge = await requestChallenge(browser, options);
+  expect(challenge.allowCredentials).toHaveLength(1);
+  const otherCredential = theirs.get({ rpId: 'portal.localhost', challenge: challenge.challenge });
+  const refusal = await browser.post('/auth/second-factor/passkey', { credential: otherCredential });
+  expect([refusal.status, refusal.json()['code']]).toEqual([401, 'invalid_credentials']);
+  // A challenge of the sign-in page is not valid for the second step.
+  const signInCredential = device.get(await requestChallenge(browser));
+  expect(
+    (await browser.post('/auth/second-factor/passkey', { credential: signInCredential })).json()['code'],
+  ).toBe('invalid_token');
+  const correctCredential = device.get(await requestChallenge(browser, options));
+  expect(
+    (await browser.post('/auth/second-factor/passkey', { credential: correctCredential })).json(),
+  ).toMatchObject({
     ok: true,
   });
   expect(await isOpen(browser)).toBe(true);
   expect((await newBrowser().post(options)).json()['code']).toBe('invalid_token');
 
-  // A device that verified its person is asked for no code.
-  const direct = newBrowser();
-  expect((await enter(direct, device.get(await asked(direct)))).json()).toMatchObject({ ok: true });
+  // A passkey with user verification needs no code.
+  const directBrowser = newBrowser();
+  expect(
+    (await signInWithPasskey(directBrowser, device.get(await requestChallenge(directBrowser)))).json(),
+  ).toMatchObject({ ok: true });
 });
 
-test('is removed with the password, told by mail, and opens nothing then; others cannot', async () => {
-  const { email, userId, browser, device } = await owner();
+test('a passkey is removed with the password, by its owner only, is confirmed by email and no longer signs in', async () => {
+  const { email, userId, browser, device } = await createOwner();
   const [row] = await app.database.query<{ public_id: string }>(
     'SELECT public_id FROM passkey WHERE user_id = $1',
     [userId],
@@ -324,17 +350,24 @@ test('is removed with the password, told by mail, and opens nothing then; others
   const passkey = row?.public_id ?? '';
   const remove = (from: Browser, password = goodPassword) =>
     from.post(`${settings}/passkeys/remove`, { passkey, current_password: password });
-  expect((await remove(await signedIn(app, await registered(app)))).status).toBe(404);
+  expect((await remove(await signInBrowser(app, await registerUser(app)))).status).toBe(404);
   expect((await remove(browser, 'not the password')).status).toBe(401);
   expect((await remove(browser)).status).toBe(200);
   expect((await mailTo(app, email, /passkey was removed/)).text).toContain('Laptop');
   expect(await actionsOf(userId)).toContain('account.passkey-removed');
-  const entering = newBrowser();
-  expect((await enter(entering, device.get(await asked(entering)))).status).toBe(401);
+  const signInBrowserAfterwards = newBrowser();
+  expect(
+    (
+      await signInWithPasskey(
+        signInBrowserAfterwards,
+        device.get(await requestChallenge(signInBrowserAfterwards)),
+      )
+    ).status,
+  ).toBe(401);
 });
 
-test('the file of a person names their passkeys, and erasure leaves none', async () => {
-  const { browser, userId, email } = await owner();
+test("the data export lists the user's passkeys, and deletion removes them", async () => {
+  const { browser, userId, email } = await createOwner();
   const file = (await browser.get('/account/data')).json();
   expect(file['passkeys']).toEqual([expect.objectContaining({ name: 'Laptop', last_used_at: null })]);
   expect(JSON.stringify(file)).not.toContain('public_key');
@@ -343,7 +376,7 @@ test('the file of a person names their passkeys, and erasure leaves none', async
   expect(await app.database.query('SELECT 1 FROM passkey WHERE user_id = $1', [userId])).toEqual([]);
 });
 
-test('on the address of a reseller, for which no device holds a key, none is offered', async () => {
+test("the host of a reseller offers no passkeys, because credentials are bound to the portal's own host", async () => {
   const browser = newBrowser(new URL(reseller).host);
   expect((await browser.page('/login')).text).not.toContain('data-passkey');
 });

@@ -1,29 +1,29 @@
 import { randomUUID } from 'node:crypto';
 import type { TestApp } from '../../support/app';
-import { addUser, signIn } from '../../support/people';
+import { addUser, signIn } from '../../support/users';
 import {
   Browser,
   goodPassword,
-  invited,
+  sendInvitation,
   mailTo,
   newAddress,
-  registered,
+  registerUser,
   registration,
-  signedIn,
-  startAccountHouse,
+  signInBrowser,
+  startAccountFixture,
   tokenIn,
-} from './account-house';
+} from './account-fixture';
 
 /**
- * Attacks that begin before, or during, a victim's own use of an account, as A. Sudhodanan and A. Paverd name them in
- * "Pre-hijacked accounts" (USENIX Security 2022, read 2026-11-26): what was begun with former credentials ends with
- * them. Spellings of one address: CVE-2019-19844 (2019-12-18), a reset mailed to an address that folds to another.
+ * Attacks that start before or during a victim's own use of an account: "Pre-hijacked accounts" (A. Sudhodanan, A.
+ * Paverd, USENIX Security 2022). Address spellings: CVE-2019-19844, a reset sent to an address that case-folds to
+ * another.
  */
 let app: TestApp;
 let organisationId: number;
 
 beforeAll(async () => {
-  app = await startAccountHouse({ environment: { ACCOUNT_FREE_ATTEMPTS: '5' } });
+  app = await startAccountFixture({ environment: { ACCOUNT_FREE_ATTEMPTS: '5' } });
   const [row] = await app.database.query<{ id: number }>(
     "INSERT INTO organisation (name, slug) VALUES ('Harbour', 'harbour') RETURNING id",
   );
@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => app.close());
 
 const nextPassword = 'an island of quiet lanterns';
-const idOf = async (email: string): Promise<number> => {
+const userIdOf = async (email: string): Promise<number> => {
   const [row] = await app.database.query<{ id: number }>('SELECT id FROM user_account WHERE email = $1', [
     email,
   ]);
@@ -44,32 +44,32 @@ async function resetToken(email: string, skip = 0): Promise<string> {
   return tokenIn(await mailTo(app, email, /Choose a new password/, skip));
 }
 
-const reset = async (email: string, skip = 0): Promise<void> => {
+const resetPassword = async (email: string, skip = 0): Promise<void> => {
   const form = { token: await resetToken(email, skip), password: nextPassword };
   expect((await new Browser(app.url).post('/auth/reset-password', form)).status).toBe(200);
 };
 
-const change = async (browser: Browser): Promise<void> => {
+const changePassword = async (browser: Browser): Promise<void> => {
   const form = { current_password: goodPassword, password: nextPassword };
   expect((await browser.post('/dashboard/settings/password', form)).status).toBe(200);
 };
 
 describe.each([
-  ['a reset', (_browser: Browser, email: string) => reset(email, 1)],
-  ['a change of password', (browser: Browser) => change(browser)],
-])('%s', (_name, renew) => {
-  test('voids the change of address, the reset link and the invitations begun before it', async () => {
-    const email = await registered(app);
+  ['a reset', (_browser: Browser, email: string) => resetPassword(email, 1)],
+  ['a change of password', (browser: Browser) => changePassword(browser)],
+])('Pending steps after %s', (_name, renew) => {
+  test('voids the address change, the reset link and the invitations started before it', async () => {
+    const email = await registerUser(app);
     await app.database.query(
       "UPDATE user_account SET role = 'org_admin', organisation_id = $2 WHERE email = $1",
       [email, organisationId],
     );
-    const browser = await signedIn(app, email);
+    const browser = await signInBrowser(app, email);
     const [elsewhere, accomplice] = [newAddress(), newAddress()];
     await browser.post('/dashboard/settings/email', { email: elsewhere, current_password: goodPassword });
-    const address = tokenIn(await mailTo(app, elsewhere, /Confirm your new address/));
-    const link = await resetToken(email);
-    const invite = await invited(
+    const addressToken = tokenIn(await mailTo(app, elsewhere, /Confirm your new address/));
+    const resetLinkToken = await resetToken(email);
+    const invitePath = await sendInvitation(
       app,
       `svc_session=${browser.cookie('svc_session')}`,
       accomplice,
@@ -79,40 +79,42 @@ describe.each([
     await renew(browser, email);
 
     const visitor = new Browser(app.url);
-    expect((await visitor.post('/account/email', { token: address })).json()['code']).toBe('invalid_token');
-    const again = { token: link, password: 'something else entirely 8' };
-    expect((await visitor.post('/auth/reset-password', again)).json()['code']).toBe('invalid_token');
-    await registered(app, accomplice);
-    const guest = await signedIn(app, accomplice);
-    expect((await guest.post(`${invite}/accept`)).json()['code']).toBe('invalid_token');
+    expect((await visitor.post('/account/email', { token: addressToken })).json()['code']).toBe(
+      'invalid_token',
+    );
+    const repeatedReset = { token: resetLinkToken, password: 'something else entirely 8' };
+    expect((await visitor.post('/auth/reset-password', repeatedReset)).json()['code']).toBe('invalid_token');
+    await registerUser(app, accomplice);
+    const guest = await signInBrowser(app, accomplice);
+    expect((await guest.post(`${invitePath}/accept`)).json()['code']).toBe('invalid_token');
   });
 });
 
-test('a reset takes away what another linked to the account meanwhile, but not what had opened it', async () => {
-  const email = await registered(app);
-  const id = await idOf(email);
-  const link = (subject: string, at: string): Promise<unknown> =>
+test('a password reset unlinks providers that another person has linked, but not the one that opened the account', async () => {
+  const email = await registerUser(app);
+  const id = await userIdOf(email);
+  const linkProvider = (subject: string, at: string): Promise<unknown> =>
     app.database.query(
       `INSERT INTO linked_identity (issuer, subject, user_id, email, linked_at)
        SELECT 'https://' || $1 || '.example', $1, id, email, ${at} FROM user_account WHERE id = $2`,
       [subject, id],
     );
-  await link('opened', 'created_at');
-  await link('stranger', 'now()');
+  await linkProvider('opened', 'created_at');
+  await linkProvider('stranger', 'now()');
   await app.database.query(
     `INSERT INTO passkey (credential_id, public_id, user_id, user_handle, public_key, sign_count, transports, name)
      VALUES ('\\x01', $2, $1, '\\x02', '\\x03', 0, '{}', 'stranger')`,
     [id, randomUUID()],
   );
-  await reset(email);
+  await resetPassword(email);
   expect(await app.database.query('SELECT subject FROM linked_identity WHERE user_id = $1', [id])).toEqual([
     { subject: 'opened' },
   ]);
   expect(await app.database.query('SELECT 1 FROM passkey WHERE user_id = $1', [id])).toEqual([]);
 });
 
-describe('two registrations of one address', () => {
-  const twice = async (): Promise<{ email: string; first: string; second: string }> => {
+describe('Two registrations of one email address', () => {
+  const registerTwice = async (): Promise<{ email: string; first: string; second: string }> => {
     const email = newAddress();
     const browser = new Browser(app.url);
     await browser.post('/auth/register', registration(email));
@@ -120,46 +122,48 @@ describe('two registrations of one address', () => {
     await browser.post('/auth/register', registration(email, 'a stranger chose this one'));
     return { email, first, second: tokenIn(await mailTo(app, email, /Confirm/, 1)) };
   };
-  const statusOf = async (email: string, password: string): Promise<number> =>
+  const signInStatus = async (email: string, password: string): Promise<number> =>
     (await new Browser(app.url).post('/auth/login', { email, password })).status;
 
   test.each([
     ['first', goodPassword, 'a stranger chose this one'],
     ['second', 'a stranger chose this one', goodPassword],
-  ] as const)('the %s token brings its own password, and voids the other', async (which, own, other) => {
-    const { email, ...tokens } = await twice();
+  ] as const)('the %s token sets its own password and voids the other', async (which, own, other) => {
+    const { email, ...tokens } = await registerTwice();
     const visitor = new Browser(app.url);
     expect((await visitor.post('/verify-email', { token: tokens[which] })).status).toBe(200);
-    expect([await statusOf(email, own), await statusOf(email, other)]).toEqual([200, 401]);
-    const late = which === 'first' ? tokens.second : tokens.first;
-    expect((await visitor.post('/verify-email', { token: late })).json()['code']).toBe('invalid_token');
+    expect([await signInStatus(email, own), await signInStatus(email, other)]).toEqual([200, 401]);
+    const otherToken = which === 'first' ? tokens.second : tokens.first;
+    expect((await visitor.post('/verify-email', { token: otherToken })).json()['code']).toBe('invalid_token');
   });
 
-  test('a link asked for anew sets a password instead of guessing whose counts', async () => {
-    const { email } = await twice();
+  test('a resent link asks for a new password, because it is unclear which registration is genuine', async () => {
+    const { email } = await registerTwice();
     await new Browser(app.url).post('/auth/resend-verification', { email });
     const form = {
       token: tokenIn(await mailTo(app, email, /Choose a new password/)),
       password: nextPassword,
     };
     expect((await new Browser(app.url).post('/auth/reset-password', form)).status).toBe(200);
-    expect(await statusOf(email, nextPassword)).toBe(200);
-    expect(await statusOf(email, 'a stranger chose this one')).toBe(401);
+    expect(await signInStatus(email, nextPassword)).toBe(200);
+    expect(await signInStatus(email, 'a stranger chose this one')).toBe(401);
   });
 });
 
-describe('an invitation grants what its sender may grant when it is accepted', () => {
-  const accepted = async (after: string): Promise<{ status: number; role: string; joined: boolean }> => {
+describe('Invitation rights at acceptance', () => {
+  const acceptInvitation = async (
+    changeSql: string,
+  ): Promise<{ status: number; role: string; joined: boolean }> => {
     const inviter = await addUser(app, 'org_owner');
     await app.database.query('UPDATE user_account SET organisation_id = $2 WHERE id = $1', [
       inviter,
       organisationId,
     ]);
     const email = newAddress();
-    const path = await invited(app, await signIn(app, inviter), email, organisationId, 'org_owner');
-    await app.database.query(`UPDATE user_account SET ${after} WHERE id = $1`, [inviter]);
-    await registered(app, email);
-    const guest = await signedIn(app, email);
+    const path = await sendInvitation(app, await signIn(app, inviter), email, organisationId, 'org_owner');
+    await app.database.query(`UPDATE user_account SET ${changeSql} WHERE id = $1`, [inviter]);
+    await registerUser(app, email);
+    const guest = await signInBrowser(app, email);
     const { status } = await guest.post(`${path}/accept`);
     const [row] = await app.database.query<{ role: string; organisation_id: number | null }>(
       'SELECT role, organisation_id FROM user_account WHERE email = $1',
@@ -175,11 +179,11 @@ describe('an invitation grants what its sender may grant when it is accepted', (
     ["status = 'suspended'", { status: 401, role: 'user', joined: false }],
     ['organisation_id = NULL', { status: 401, role: 'user', joined: false }],
   ])('%s', async (after, outcome) => {
-    expect(await accepted(after)).toEqual(outcome);
+    expect(await acceptInvitation(after)).toEqual(outcome);
   });
 });
 
-describe('one address has one canonical form', () => {
+describe('Canonical form of an email address', () => {
   test.each([
     ['İ', 'i'],
     ['ı', 'i'],
@@ -193,45 +197,51 @@ describe('one address has one canonical form', () => {
     ['ẞ', 'ss'],
     ['ς', 'σ'],
     ['e\u0301', 'é'],
-  ])('%s is taken for %s', async (odd, plain) => {
-    const rest = `${randomUUID().slice(0, 8)}@example.com`;
+  ])('%s is treated as %s', async (odd, plain) => {
+    const addressSuffix = `${randomUUID().slice(0, 8)}@example.com`;
     const [row] = await app.database.query<{ alike: boolean }>(
       'SELECT canonical_address($1) = canonical_address($2) AS alike',
-      [` ${odd}${rest} `, plain + rest],
+      [` ${odd}${addressSuffix} `, plain + addressSuffix],
     );
     expect(row).toEqual({ alike: true });
   });
 
-  test('guesses are counted under it, and one account is opened under it', async () => {
-    const rest = `${randomUUID().slice(0, 8)}@example.com`;
-    const email = await registered(app, `iiii${rest}`);
+  test('sign-in attempts are throttled per canonical address, and only one account can be opened for it', async () => {
+    const addressSuffix = `${randomUUID().slice(0, 8)}@example.com`;
+    const email = await registerUser(app, `iiii${addressSuffix}`);
     const statuses: number[] = [];
-    for (const odd of ['İiii', 'iİii', 'iiİi', 'iiiİ', 'ıiii', 'iıii', 'IIII'])
+    for (const spelling of ['İiii', 'iİii', 'iiİi', 'iiiİ', 'ıiii', 'iıii', 'IIII'])
       statuses.push(
-        (await new Browser(app.url).post('/auth/login', { email: odd + rest, password: 'not it at all' }))
-          .status,
+        (
+          await new Browser(app.url).post('/auth/login', {
+            email: spelling + addressSuffix,
+            password: 'not it at all',
+          })
+        ).status,
       );
     expect(statuses).toEqual([401, 401, 401, 401, 401, 401, 429]);
-    await new Browser(app.url).post('/auth/register', registration(`İiii${rest}`));
+    await new Browser(app.url).post('/auth/register', registration(`İiii${addressSuffix}`));
     await mailTo(app, email, /already have an account/);
     expect(
-      await app.database.query('SELECT 1 FROM user_account WHERE email LIKE $1', [`%${rest}`]),
+      await app.database.query('SELECT 1 FROM user_account WHERE email LIKE $1', [`%${addressSuffix}`]),
     ).toHaveLength(1);
   });
 
-  test('accounts that collide under it each keep their own way in', async () => {
-    const rest = `${randomUUID().slice(0, 8)}@example.com`;
-    const email = await registered(app, `i${rest}`);
+  test('existing accounts with colliding canonical addresses keep separate sign-ins', async () => {
+    const addressSuffix = `${randomUUID().slice(0, 8)}@example.com`;
+    const email = await registerUser(app, `i${addressSuffix}`);
     const { id } = (
       await app.database.query<{ id: number }>(
         `INSERT INTO user_account (email, display_name, status, password_hash, shares_address)
          SELECT 'ı' || $2::text, 'Other', 'active', password_hash, true FROM user_account WHERE email = $1 RETURNING id`,
-        [email, rest],
+        [email, addressSuffix],
       )
     )[0]!;
-    const entered = await signedIn(app, `ı${rest}`);
-    expect((await entered.get('/account/data')).json()).toMatchObject({ account: { email: `ı${rest}` } });
-    const first = await signedIn(app, email);
+    const dotlessBrowser = await signInBrowser(app, `ı${addressSuffix}`);
+    expect((await dotlessBrowser.get('/account/data')).json()).toMatchObject({
+      account: { email: `ı${addressSuffix}` },
+    });
+    const first = await signInBrowser(app, email);
     expect((await first.get('/account/data')).json()).toMatchObject({ account: { email } });
     await app.database.query('UPDATE user_account SET shares_address = false WHERE id <> $1', [id]);
   });

@@ -1,7 +1,7 @@
 import type { TestApp } from '../../support/app';
-import { claimShapes, outcomeOf } from '../../support/claim-shapes';
-import { openIdClient, OpenIdStandIn, pourOut } from '../../support/openid-stand-in';
-import { type Answer, Browser, newAddress, startAccountHouse } from './account-house';
+import { createClaimShapes, outcomeOf } from '../../support/claim-shapes';
+import { openIdClient, OpenIdStandIn, sendEndlessly } from '../../support/openid-stand-in';
+import { type BrowserResponse, Browser, newAddress, startAccountFixture } from './account-fixture';
 
 const base = 'http://portal.example';
 let app: TestApp;
@@ -9,7 +9,7 @@ let provider: OpenIdStandIn;
 
 beforeAll(async () => {
   provider = await OpenIdStandIn.start();
-  app = await startAccountHouse({
+  app = await startAccountFixture({
     environment: {
       BASE_URL: base,
       IDP1_ISSUER: provider.url,
@@ -23,7 +23,7 @@ afterAll(async () => {
   await provider.close();
 });
 
-async function enter(claims: Readonly<Record<string, unknown>>): Promise<Answer> {
+async function signInWithClaims(claims: Readonly<Record<string, unknown>>): Promise<BrowserResponse> {
   provider.claims = claims;
   const browser = new Browser(app.url, { host: new URL(base).host });
   await browser.post('/auth/accept-tos', { terms: true });
@@ -31,10 +31,10 @@ async function enter(claims: Readonly<Record<string, unknown>>): Promise<Answer>
   return browser.get(provider.callbackFrom(location ?? ''));
 }
 
-const someone = () => ({ sub: newAddress(), email: newAddress(), email_verified: true, name: 'Ina Roth' });
+const newClaims = () => ({ sub: newAddress(), email: newAddress(), email_verified: true, name: 'Ina Roth' });
 
-test.each(claimShapes())('$what: $outcome', async ({ claims, outcome, name }) => {
-  const answer = await enter(claims);
+test.each(createClaimShapes())('$what: $outcome', async ({ claims, outcome, name }) => {
+  const answer = await signInWithClaims(claims);
   const code = answer.status === 303 ? null : answer.json()['code'];
   expect(outcomeOf(answer.status, code)).toBe(outcome);
   const rows = await app.database.query<{ display_name: string }>(
@@ -45,34 +45,34 @@ test.each(claimShapes())('$what: $outcome', async ({ claims, outcome, name }) =>
   if (name !== undefined) expect(rows[0]?.display_name).toBe(name);
 });
 
-test('an endless answer is left early', async () => {
-  let poured = { sent: 0 };
-  const most = 64 * 1_024 * 1_024;
-  provider.instead.set('token', (response) => (poured = pourOut(response, most)));
+test('an endless provider response is aborted early', async () => {
+  let oversized = { sent: 0 };
+  const maxBytes = 64 * 1_024 * 1_024;
+  provider.overrides.set('token', (response) => (oversized = sendEndlessly(response, maxBytes)));
   try {
-    const answer = await enter(someone());
+    const answer = await signInWithClaims(newClaims());
     expect(outcomeOf(answer.status, answer.json()['code'])).toBe('not recognised');
-    expect(poured.sent).toBeGreaterThan(0);
-    expect(poured.sent).toBeLessThan(most / 4);
+    expect(oversized.sent).toBeGreaterThan(0);
+    expect(oversized.sent).toBeLessThan(maxBytes / 4);
   } finally {
-    provider.instead.clear();
+    provider.overrides.clear();
   }
 });
 
-test('an answer that leads elsewhere is not followed', async () => {
-  let asked = 0;
-  provider.instead.set('token', (response) => {
+test('a redirect from the provider is not followed', async () => {
+  let requestCount = 0;
+  provider.overrides.set('token', (response) => {
     response.writeHead(302, { location: `${provider.url}/claims` }).end();
   });
-  provider.instead.set('claims', (response) => {
-    asked += 1;
+  provider.overrides.set('claims', (response) => {
+    requestCount += 1;
     response.end('{}');
   });
   try {
-    const answer = await enter(someone());
+    const answer = await signInWithClaims(newClaims());
     expect(outcomeOf(answer.status, answer.json()['code'])).toBe('not recognised');
-    expect(asked).toBe(0);
+    expect(requestCount).toBe(0);
   } finally {
-    provider.instead.clear();
+    provider.overrides.clear();
   }
 });

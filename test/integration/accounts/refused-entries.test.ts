@@ -1,33 +1,33 @@
 import { Secret, TOTP } from 'otpauth';
 import type { TestApp } from '../../support/app';
 import {
-  type Answer,
+  type BrowserResponse,
   Browser,
   goodPassword,
   mailTo,
   newAddress,
-  registered,
+  registerUser,
   registration,
-  signedIn,
-  startAccountHouse,
+  signInBrowser,
+  startAccountFixture,
   tokenIn,
-} from './account-house';
+} from './account-fixture';
 
 /**
- * Forms of identity are refused here. The field at fault is described and has the focus; what was typed is
- * there again, and no password is. The forms of the dashboard at large: test/integration/web/refused-forms.
+ * Validation errors of the account forms: the invalid field is described and focused, and inputs keep their values
+ * except passwords. Dashboard forms: test/integration/web/refused-forms.
  */
 
 const settings = '/dashboard/settings';
 let app: TestApp;
 
 beforeAll(async () => {
-  app = await startAccountHouse({ environment: { BASE_URL: 'http://portal.localhost' } });
+  app = await startAccountFixture({ environment: { BASE_URL: 'http://portal.localhost' } });
 });
 afterAll(() => app.close());
 
-interface Marked {
-  /** The id of the field: pages have several of one name. */
+interface ExpectedFieldError {
+  /** Id of the field, because a page can have several fields of one name. */
   readonly field: string;
   readonly says: RegExp;
   readonly kept?: Readonly<Record<string, string>>;
@@ -36,119 +36,140 @@ interface Marked {
 const unescaped = (text: string): string =>
   text.replaceAll('&#x27;', "'").replaceAll('&quot;', '"').replaceAll('&amp;', '&');
 
-function hold({ text, status }: Answer, typed: Readonly<Record<string, string>>, marked: Marked): void {
+function expectFieldError(
+  { text, status }: BrowserResponse,
+  inputs: Readonly<Record<string, string>>,
+  expectedError: ExpectedFieldError,
+): void {
   expect([status >= 400 && status < 500, text.slice(0, 15)]).toEqual([true, '<!doctype html>']);
   const invalid = [...text.matchAll(/<(?:input|select|textarea)\b[^>]* aria-invalid="true"[^>]*>/g)].map(
     ([tag]) => tag,
   );
   const [tag = 'no field is marked'] = invalid;
-  expect([invalid.length, tag]).toEqual([1, expect.stringContaining(` id="${marked.field}"`)]);
+  expect([invalid.length, tag]).toEqual([1, expect.stringContaining(` id="${expectedError.field}"`)]);
   expect(tag).toContain(' autofocus');
-  // A paragraph within a paragraph is none.
+  // A paragraph must not contain another paragraph.
   expect(text).not.toMatch(/<p\b[^>]*>(?:(?!<\/p>)[^])*<p class="error"/);
-  const described = / aria-describedby="([^" ]+)/.exec(tag)?.[1] ?? '';
-  const note = new RegExp(`<p class="error" id="${described}">(?:<svg.*?</svg>)?([^<]+)`).exec(text)?.[1];
-  expect(unescaped(note ?? 'no note')).toMatch(marked.says);
+  const descriptionId = / aria-describedby="([^" ]+)/.exec(tag)?.[1] ?? '';
+  const note = new RegExp(`<p class="error" id="${descriptionId}">(?:<svg.*?</svg>)?([^<]+)`).exec(text)?.[1];
+  expect(unescaped(note ?? 'no note')).toMatch(expectedError.says);
   expect(text.match(/banner-bad" role="alert"/g)).toHaveLength(1);
-  for (const [name, value] of Object.entries(marked.kept ?? {})) {
+  for (const [name, value] of Object.entries(expectedError.kept ?? {})) {
     const fields = [...text.matchAll(/<(?:input|select)\b[^>]*>/g)].map(([field]) => unescaped(field));
-    const isKept = fields.some((one) => one.includes(` name="${name}"`) && one.includes(` value="${value}"`));
-    expect([name, isKept]).toEqual([name, true]);
+    const isPreserved = fields.some(
+      (one) => one.includes(` name="${name}"`) && one.includes(` value="${value}"`),
+    );
+    expect([name, isPreserved]).toEqual([name, true]);
   }
-  for (const [name, value] of Object.entries(typed))
+  for (const [name, value] of Object.entries(inputs))
     if (name.includes('password')) expect(text).not.toContain(value);
 }
 
-async function refuse(
+async function expectRefusal(
   browser: Browser,
   path: string,
   typed: Readonly<Record<string, string>>,
-  marked: Marked,
+  marked: ExpectedFieldError,
 ): Promise<void> {
-  hold(await browser.submit(path, typed), typed, marked);
+  expectFieldError(await browser.submit(path, typed), typed, marked);
 }
 
-test('sign-in: the same at the same field for known and unknown addresses, with the address kept', async () => {
-  const known = await registered(app);
-  for (const email of [known, newAddress()]) {
-    const typed = { email, password: 'not the password & "more"', next: '/dashboard/keys' };
-    const says = /^The email address or password is not correct\.$/;
-    await refuse(new Browser(app.url), '/auth/login', typed, { field: 'password', says, kept: { email } });
+test('the sign-in form marks the same field for known and unknown addresses and keeps the address', async () => {
+  const knownAddress = await registerUser(app);
+  for (const email of [knownAddress, newAddress()]) {
+    const inputs = { email, password: 'not the password & "more"', next: '/dashboard/keys' };
+    const errorPattern = /^The email address or password is not correct\.$/;
+    await expectRefusal(new Browser(app.url), '/auth/login', inputs, {
+      field: 'password',
+      says: errorPattern,
+      kept: { email },
+    });
   }
   const email = 'nobody@"here"';
-  const typed = { email, password: goodPassword };
-  await refuse(new Browser(app.url), '/auth/login', typed, { field: 'email', says: /form/, kept: { email } });
-  const german = new Browser(app.url, { 'accept-language': 'de' });
-  const answer = await german.submit('/auth/login', { email: known, password: 'falsch' });
-  hold(answer, { password: 'falsch' }, { field: 'password', says: /Passwort stimmt nicht/ });
+  const inputs = { email, password: goodPassword };
+  await expectRefusal(new Browser(app.url), '/auth/login', inputs, {
+    field: 'email',
+    says: /form/,
+    kept: { email },
+  });
+  const germanBrowser = new Browser(app.url, { 'accept-language': 'de' });
+  const answer = await germanBrowser.submit('/auth/login', { email: knownAddress, password: 'falsch' });
+  expectFieldError(answer, { password: 'falsch' }, { field: 'password', says: /Passwort stimmt nicht/ });
 });
 
-test('sign-up: name and address are kept, the password never, and the terms are marked', async () => {
+test('the sign-up form keeps name and address but no password, and marks the unaccepted terms', async () => {
   const browser = new Browser(app.url);
   const email = newAddress();
-  const good = { ...registration(email), display_name: `Anna "O'Neill"` };
-  const kept = { email, display_name: good.display_name };
-  await refuse(
+  const validForm = { ...registration(email), display_name: `Anna "O'Neill"` };
+  const preserved = { email, display_name: validForm.display_name };
+  await expectRefusal(
     browser,
     '/auth/register',
-    { ...good, password: 'letmein' },
+    { ...validForm, password: 'letmein' },
     {
       field: 'password',
       says: /too easy to guess/,
-      kept,
+      kept: preserved,
     },
   );
-  const { terms: _, ...without } = good as Record<string, string>;
-  await refuse(browser, '/auth/register', without, { field: 'terms', says: /Accept the terms/, kept });
-  await refuse(
+  const { terms: _, ...without } = validForm as Record<string, string>;
+  await expectRefusal(browser, '/auth/register', without, {
+    field: 'terms',
+    says: /Accept the terms/,
+    kept: preserved,
+  });
+  await expectRefusal(
     browser,
     '/auth/register',
-    { ...good, email: 'anna' },
+    { ...validForm, email: 'anna' },
     {
       field: 'email',
       says: /form/,
-      kept: { ...kept, email: 'anna' },
+      kept: { ...preserved, email: 'anna' },
     },
   );
 });
 
-test('reset, confirmation and a new password', async () => {
+test('the forgot-password, confirmation and new-password forms mark their invalid field', async () => {
   const browser = new Browser(app.url);
   for (const path of ['/auth/forgot-password', '/auth/resend-verification'])
-    await refuse(
+    await expectRefusal(
       browser,
       path,
       { email: 'anna@' },
       { field: 'email', says: /form/, kept: { email: 'anna@' } },
     );
-  const email = await registered(app);
+  const email = await registerUser(app);
   await browser.post('/auth/forgot-password', { email });
   const token = tokenIn(await mailTo(app, email, /Choose a new password/));
-  const typed = { token, password: 'qwertyuiop12' };
-  const marked = { field: 'password', says: /too easy to guess/, kept: { token } };
-  await refuse(browser, '/auth/reset-password', typed, marked);
-  const again = await browser.submit('/auth/reset-password', { token, password: goodPassword.toUpperCase() });
-  expect(again.status).toBe(303);
+  const inputs = { token, password: 'qwertyuiop12' };
+  const expectedError = { field: 'password', says: /too easy to guess/, kept: { token } };
+  await expectRefusal(browser, '/auth/reset-password', inputs, expectedError);
+  const secondAttempt = await browser.submit('/auth/reset-password', {
+    token,
+    password: goodPassword.toUpperCase(),
+  });
+  expect(secondAttempt.status).toBe(303);
 });
 
-test('settings: the field of the form that was sent is marked, though others have one of the same name', async () => {
-  const email = await registered(app);
-  // Passkeys are offered at the address of the portal alone.
+test('a settings page marks the field of the submitted form when another form has a field of the same name', async () => {
+  const email = await registerUser(app);
+  // Passkeys are only offered at the portal's own address.
   const browser = new Browser(app.url, { host: 'portal.localhost' });
   await browser.post('/auth/login', { email, password: goodPassword });
-  const wrong = { current_password: 'not the password' };
-  const says = /^This password is not correct\.$/;
-  await refuse(
+  const wrongPassword = { current_password: 'not the password' };
+  const errorPattern = /^This password is not correct\.$/;
+  await expectRefusal(
     browser,
     `${settings}/email`,
-    { email: 'new@example.com', ...wrong },
+    { email: 'new@example.com', ...wrongPassword },
     {
       field: 'email_password',
-      says,
+      says: errorPattern,
       kept: { email: 'new@example.com' },
     },
   );
-  await refuse(
+  await expectRefusal(
     browser,
     `${settings}/email`,
     { email: 'new@', current_password: goodPassword },
@@ -159,13 +180,13 @@ test('settings: the field of the form that was sent is marked, though others hav
     },
   );
   const next = 'a wholly different phrase';
-  await refuse(
+  await expectRefusal(
     browser,
     `${settings}/password`,
-    { ...wrong, password: next },
-    { field: 'current_password', says },
+    { ...wrongPassword, password: next },
+    { field: 'current_password', says: errorPattern },
   );
-  await refuse(
+  await expectRefusal(
     browser,
     `${settings}/password`,
     { current_password: goodPassword, password: 'letmein letmein' },
@@ -175,12 +196,12 @@ test('settings: the field of the form that was sent is marked, though others hav
     },
   );
   const profile = { display_name: 'x'.repeat(101), preferred_language: 'it', time_zone: 'Europe/Rome' };
-  await refuse(browser, settings, profile, {
+  await expectRefusal(browser, settings, profile, {
     field: 'display_name',
     says: /100/,
     kept: { display_name: profile.display_name },
   });
-  await refuse(
+  await expectRefusal(
     browser,
     settings,
     { ...profile, display_name: 'Ada', time_zone: 'Mars/Base' },
@@ -190,17 +211,17 @@ test('settings: the field of the form that was sent is marked, though others hav
       kept: { display_name: 'Ada' },
     },
   );
-  await refuse(
+  await expectRefusal(
     browser,
     `${settings}/passkeys/begin`,
-    { name: 'My "key"', ...wrong },
+    { name: 'My "key"', ...wrongPassword },
     {
       field: 'passkey_password',
-      says,
+      says: errorPattern,
       kept: { name: 'My "key"' },
     },
   );
-  await refuse(
+  await expectRefusal(
     browser,
     `${settings}/delete`,
     { confirmation: 'other@example.com', current_password: 'xyzzy-xyzzy' },
@@ -210,35 +231,45 @@ test('settings: the field of the form that was sent is marked, though others hav
       kept: { confirmation: 'other@example.com' },
     },
   );
-  await refuse(
+  await expectRefusal(
     browser,
     `${settings}/delete`,
-    { confirmation: email, ...wrong },
+    { confirmation: email, ...wrongPassword },
     {
       field: 'delete_password',
-      says,
+      says: errorPattern,
       kept: { confirmation: email },
     },
   );
   expect((await browser.page(settings)).text).not.toContain('aria-invalid');
 });
 
-test('the second factor: its code is marked, and never there again', async () => {
-  const email = await registered(app);
-  const browser = await signedIn(app, email);
+test('the second-factor form marks the code and never keeps it', async () => {
+  const email = await registerUser(app);
+  const browser = await signInBrowser(app, email);
   const page = `${settings}/second-factor`;
   const secret = (
     /<code>([A-Z2-7 ]{39})<\/code>/.exec((await browser.page(page)).text)?.[1] ?? ''
   ).replaceAll(' ', '');
-  const says = /^This code is not correct/;
+  const errorPattern = /^This code is not correct/;
   const current_password = goodPassword;
-  await refuse(browser, `${page}/enable`, { code: '123', current_password }, { field: 'code', says });
+  await expectRefusal(
+    browser,
+    `${page}/enable`,
+    { code: '123', current_password },
+    { field: 'code', says: errorPattern },
+  );
   const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate();
   expect((await browser.submit(`${page}/enable`, { code, current_password })).status).toBe(200);
-  const visitor = new Browser(app.url);
-  await visitor.post('/auth/login', { email, password: goodPassword });
-  await refuse(visitor, '/auth/second-factor', { code: 'abcde-fghij' }, { field: 'code', says });
-  await refuse(
+  const visitorBrowser = new Browser(app.url);
+  await visitorBrowser.post('/auth/login', { email, password: goodPassword });
+  await expectRefusal(
+    visitorBrowser,
+    '/auth/second-factor',
+    { code: 'abcde-fghij' },
+    { field: 'code', says: errorPattern },
+  );
+  await expectRefusal(
     browser,
     `${page}/disable`,
     { code: '123', current_password: 'not the password' },
@@ -247,10 +278,10 @@ test('the second factor: its code is marked, and never there again', async () =>
       says: /^This password is not correct\.$/,
     },
   );
-  await refuse(
+  await expectRefusal(
     browser,
     `${page}/disable`,
     { code: '123', current_password: goodPassword },
-    { field: 'code', says },
+    { field: 'code', says: errorPattern },
   );
 });

@@ -1,21 +1,21 @@
 import fc from 'fast-check';
 import { Ledger } from '#product/billing';
 import { CatalogueService } from '#product/catalogue';
-import { addKey, addUser } from '../../support/people';
-import { AdminHouse } from './admin-house';
+import { addKey, addUser } from '../../support/users';
+import { AdminHouse } from './admin-fixture';
 
-/** Administration against a model of it: what is visible, who belongs where, and that nothing is lost or left behind. */
-let house: AdminHouse;
+/** Model-based test of the administration: visibility, membership, and conservation of money and records. */
+let fixture: AdminHouse;
 
 beforeAll(async () => {
-  house = await AdminHouse.open();
+  fixture = await AdminHouse.open();
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
-const rowsOf = <Row>(statement: string, values: unknown[] = []): Promise<Row[]> =>
-  house.app.database.query<Row>(statement, values);
+const rowsOf = <AdministrationRow>(statement: string, values: unknown[] = []): Promise<AdministrationRow[]> =>
+  fixture.app.database.query<AdministrationRow>(statement, values);
 
-/** Columns that name a row of another table without the database holding them to it, and those it does hold. */
+/** Columns that reference a row of another table, without and with a foreign key. */
 const references = [
   ['user_account', 'organisation_id', 'organisation'],
   ['user_account', 'department_id', 'department'],
@@ -40,8 +40,8 @@ const references = [
   ['provider_credential', 'provider_id', 'provider'],
 ] as const;
 
-async function orphans(): Promise<string[]> {
-  const found = await Promise.all(
+async function findOrphans(): Promise<string[]> {
+  const orphanLists = await Promise.all(
     references.map(async ([table, column, target]) => {
       const [row] = await rowsOf<{ count: number }>(
         `SELECT count(*)::integer AS count FROM ${table} a
@@ -59,19 +59,19 @@ async function orphans(): Promise<string[]> {
       WHERE l.removed_at IS NULL AND p.removed_at IS NOT NULL`,
   );
   return [
-    ...found.flat(),
+    ...orphanLists.flat(),
     ...((crossed?.count ?? 0) > 0 ? ['a person in a department of another organisation'] : []),
     ...((dead?.count ?? 0) > 0 ? ['a lane to a provider that is gone'] : []),
   ];
 }
 
-describe('visibility', () => {
+describe('Provider visibility', () => {
   const providers = ['north', 'south', 'east'];
   const ids = new Map<string, number>();
 
   beforeAll(async () => {
     for (const name of providers) {
-      const { json } = await house.admin.post('/dashboard/admin/providers', {
+      const { json } = await fixture.admin.post('/dashboard/admin/providers', {
         name,
         style: 'openai-style',
         base_url: `https://${name}.example/v1`,
@@ -80,7 +80,7 @@ describe('visibility', () => {
       ids.set(name, json['id'] as number);
     }
     for (const model of ['m0', 'm1', 'm2'])
-      await house.admin.post('/dashboard/admin/models/create', {
+      await fixture.admin.post('/dashboard/admin/models/create', {
         model,
         kind: 'chat',
         owned_by: 'tests',
@@ -103,7 +103,7 @@ describe('visibility', () => {
     fc.record({ kind: fc.constant('remove' as const), provider: fc.constantFrom(...providers) }),
   );
 
-  test('hiding promotes backups, showing brings the chain back, and what is used is never removed', async () => {
+  test('hiding a provider promotes backups, showing it restores the chain, and a provider in use cannot be removed', async () => {
     const hidden = new Set<string>();
     const chains = new Map<string, readonly string[]>([
       ['m0', []],
@@ -112,7 +112,7 @@ describe('visibility', () => {
     ]);
     const perform = async (one: typeof change extends fc.Arbitrary<infer T> ? T : never): Promise<void> => {
       if (one.kind === 'visible') {
-        const { json } = await house.admin.post(
+        const { json } = await fixture.admin.post(
           `/dashboard/admin/providers/${ids.get(one.provider)}/visibility`,
           {
             visible: one.visible,
@@ -120,16 +120,16 @@ describe('visibility', () => {
         );
         if (one.visible) hidden.delete(one.provider);
         else hidden.add(one.provider);
-        const using = [...chains.values()].filter((chain) => chain.includes(one.provider));
-        const others = (chain: readonly string[]): string[] =>
+        const affectedChains = [...chains.values()].filter((chain) => chain.includes(one.provider));
+        const otherProviders = (chain: readonly string[]): string[] =>
           chain.filter((name) => name !== one.provider && !hidden.has(name));
         expect(json).toMatchObject({
-          models: using.length,
-          without_backup: using.filter((chain) => others(chain).length === 0).length,
+          models: affectedChains.length,
+          without_backup: affectedChains.filter((chain) => otherProviders(chain).length === 0).length,
         });
       } else if (one.kind === 'chain') {
         const lanes = one.chain.map((provider) => ({ provider, upstream_model: 'x', region: 'eu' }));
-        const { status } = await house.admin.post('/dashboard/admin/models/update', {
+        const { status } = await fixture.admin.post('/dashboard/admin/models/update', {
           model: one.model,
           lanes,
         });
@@ -137,40 +137,40 @@ describe('visibility', () => {
         chains.set(one.model, one.chain);
       } else {
         const isUsed = [...chains.values()].some((chain) => chain.includes(one.provider));
-        const { status } = await house.admin.post(
+        const { status } = await fixture.admin.post(
           `/dashboard/admin/providers/${ids.get(one.provider)}/delete`,
           {},
         );
         expect(status).toBe(isUsed ? 409 : 200);
         if (isUsed) return;
         hidden.delete(one.provider);
-        const again = await house.admin.post('/dashboard/admin/providers', {
+        const recreateResponse = await fixture.admin.post('/dashboard/admin/providers', {
           name: one.provider,
           style: 'openai-style',
           base_url: `https://${one.provider}.example/v1`,
           settings: { anonymous: true },
         });
-        ids.set(one.provider, again.json['id'] as number);
+        ids.set(one.provider, recreateResponse.json['id'] as number);
       }
     };
     await fc.assert(
       fc.asyncProperty(fc.array(change, { minLength: 4, maxLength: 10 }), async (changes) => {
         for (const one of changes) await perform(one);
-        const catalogue = house.app.application.get(CatalogueService);
+        const catalogue = fixture.app.application.get(CatalogueService);
         await catalogue.reload();
         for (const [model, chain] of chains) {
-          const served = catalogue.snapshot.model(model)?.lanes.map(({ provider }) => provider.name);
-          expect([model, served]).toEqual([model, chain.filter((name) => !hidden.has(name))]);
+          const servedProviders = catalogue.snapshot.model(model)?.lanes.map(({ provider }) => provider.name);
+          expect([model, servedProviders]).toEqual([model, chain.filter((name) => !hidden.has(name))]);
         }
-        expect(await orphans()).toEqual([]);
+        expect(await findOrphans()).toEqual([]);
       }),
       { numRuns: 15 },
     );
   }, 120_000);
 });
 
-describe('merge and delete', () => {
-  /** All wallets hold this together. */
+describe('Merge and deletion of organisations', () => {
+  /** Sum of all wallets. */
   const total = async (): Promise<bigint> => {
     const [row] = await rowsOf<{ total: string }>(
       `SELECT coalesce(sum(e.amount), 0)::text AS total FROM ledger_entry e
@@ -179,31 +179,34 @@ describe('merge and delete', () => {
     return BigInt(row?.total ?? '0');
   };
   const credit = (walletId: number, amount: bigint): Promise<unknown> =>
-    house.app.database.transaction((tx) =>
-      house.app.application
+    fixture.app.database.transaction((tx) =>
+      fixture.app.application
         .get(Ledger)
         .post(tx, { walletId, amount, against: 'adjustment', kind: 'test', ref: `${walletId} ${amount}` }),
     );
   const balanceOf = async (id: number): Promise<bigint> =>
-    (await house.app.application.get(Ledger).wallet(id)).balance;
+    (await fixture.app.application.get(Ledger).wallet(id)).balance;
 
-  let made = 0;
-  /** With people, a department, a project, keys, a grant and money. */
-  async function organisation(people: number, pays: boolean): Promise<{ id: number; members: number[] }> {
-    const id = await house.organisation(`org-${(made += 1)}`);
+  let organisationCount = 0;
+  /** Creates an organisation with users, a department, a project, keys, a promotion grant and money. */
+  async function createOrganisation(
+    people: number,
+    pays: boolean,
+  ): Promise<{ id: number; members: number[] }> {
+    const id = await fixture.organisation(`org-${(organisationCount += 1)}`);
     const [department] = await rowsOf<{ id: number }>(
       `INSERT INTO department (organisation_id, name) VALUES ($1, 'Same name') RETURNING id`,
       [id],
     );
     const members: number[] = [];
     for (let number = 0; number < people; number += 1) {
-      const user = await addUser(house.app);
+      const user = await addUser(fixture.app);
       await rowsOf('UPDATE user_account SET organisation_id = $2, department_id = $3 WHERE id = $1', [
         user,
         id,
         number === 0 ? department?.id : null,
       ]);
-      await addKey(house.app, user);
+      await addKey(fixture.app, user);
       await credit(user, BigInt(number + 1) * 1_000_000_000n);
       members.push(user);
     }
@@ -221,49 +224,51 @@ describe('merge and delete', () => {
     return { id, members };
   }
 
-  test('a merge keeps people, keys, projects and money, and leaves nothing of its sources', async () => {
-    const shape = fc.record({
+  test('a merge keeps users, keys, projects and money, and leaves no rows of its sources', async () => {
+    const mergeShape = fc.record({
       target: fc.nat(2),
       sources: fc.array(fc.nat(2), { minLength: 1, maxLength: 2 }),
       pays: fc.boolean(),
       named: fc.boolean(),
     });
     await fc.assert(
-      fc.asyncProperty(shape, async ({ target, sources, pays, named }) => {
-        const into = await organisation(target, pays);
-        const from = [];
-        for (const people of sources) from.push(await organisation(people, pays));
-        const everybody = [into, ...from].flatMap(({ members }) => members);
-        const before = await total();
-        const money = (await Promise.all(everybody.map(balanceOf))).reduce((sum, one) => sum + one, 0n);
-        const { status, json } = await house.admin.post('/dashboard/admin/organisations/merge', {
-          target_org_id: into.id,
-          source_org_ids: from.map(({ id }) => id),
-          ...(named && everybody.length > 0 ? { billing_user_id: everybody.at(-1) } : {}),
+      fc.asyncProperty(mergeShape, async ({ target, sources, pays, named }) => {
+        const targetOrganisation = await createOrganisation(target, pays);
+        const sourceOrganisations = [];
+        for (const people of sources) sourceOrganisations.push(await createOrganisation(people, pays));
+        const allMembers = [targetOrganisation, ...sourceOrganisations].flatMap(({ members }) => members);
+        const totalBefore = await total();
+        const money = (await Promise.all(allMembers.map(balanceOf))).reduce((sum, one) => sum + one, 0n);
+        const { status, json } = await fixture.admin.post('/dashboard/admin/organisations/merge', {
+          target_org_id: targetOrganisation.id,
+          source_org_ids: sourceOrganisations.map(({ id }) => id),
+          ...(named && allMembers.length > 0 ? { billing_user_id: allMembers.at(-1) } : {}),
         });
         expect({ status, json }).toMatchObject({ status: 200 });
-        const members = await rowsOf<{ id: number }>(
+        const membersAfter = await rowsOf<{ id: number }>(
           'SELECT id FROM user_account WHERE organisation_id = $1 ORDER BY id',
-          [into.id],
+          [targetOrganisation.id],
         );
-        expect(members.map(({ id }) => id)).toEqual(everybody.toSorted((a, b) => a - b));
-        const left = await rowsOf('SELECT id FROM organisation WHERE id = ANY ($1)', [
-          from.map(({ id }) => id),
+        expect(membersAfter.map(({ id }) => id)).toEqual(allMembers.toSorted((a, b) => a - b));
+        const remainingSources = await rowsOf('SELECT id FROM organisation WHERE id = ANY ($1)', [
+          sourceOrganisations.map(({ id }) => id),
         ]);
-        expect(left).toEqual([]);
-        const keys = await rowsOf('SELECT 1 FROM api_key WHERE user_id = ANY ($1)', [everybody]);
-        expect(keys).toHaveLength(everybody.length);
-        expect((await Promise.all(everybody.map(balanceOf))).reduce((sum, one) => sum + one, 0n)).toBe(money);
-        expect(await total()).toBe(before);
-        expect(await orphans()).toEqual([]);
+        expect(remainingSources).toEqual([]);
+        const keys = await rowsOf('SELECT 1 FROM api_key WHERE user_id = ANY ($1)', [allMembers]);
+        expect(keys).toHaveLength(allMembers.length);
+        expect((await Promise.all(allMembers.map(balanceOf))).reduce((sum, one) => sum + one, 0n)).toBe(
+          money,
+        );
+        expect(await total()).toBe(totalBefore);
+        expect(await findOrphans()).toEqual([]);
       }),
       { numRuns: 10 },
     );
   }, 120_000);
 
-  test('a merge keeps scores and the cost of evaluation, and ends what still waits', async () => {
-    const into = await organisation(1, false);
-    const from = await organisation(1, false);
+  test('a merge keeps scores and evaluation costs, and cancels pending evaluations', async () => {
+    const targetOrganisation = await createOrganisation(1, false);
+    const source = await createOrganisation(1, false);
     await rowsOf(
       `WITH taken AS (
          INSERT INTO quality_sample (request_id, created_at, organisation_id, user_id, key_id, surface,
@@ -277,11 +282,11 @@ describe('merge and delete', () => {
        INSERT INTO quality_score (request_id, organisation_id, created_at, model, role, supplier, tokens_in, tokens_out,
          cost_nano, latency_ms, answer_length, content)
        SELECT request_id, organisation_id, created_at, 'm', 'served', 's', 1, 1, 1, 1, 1, '\\x00' FROM taken`,
-      [from.id, from.members[0]],
+      [source.id, source.members[0]],
     );
-    const { status } = await house.admin.post('/dashboard/admin/organisations/merge', {
-      target_org_id: into.id,
-      source_org_ids: [from.id],
+    const { status } = await fixture.admin.post('/dashboard/admin/organisations/merge', {
+      target_org_id: targetOrganisation.id,
+      source_org_ids: [source.id],
     });
     expect(status).toBe(200);
     expect(
@@ -290,7 +295,7 @@ describe('merge and delete', () => {
                 c.cost_nano::integer AS cost
            FROM quality_sample q JOIN quality_score s USING (request_id) JOIN evaluation_call c USING (request_id)
           WHERE q.organisation_id = $1 AND s.organisation_id = $1 AND c.organisation_id = $1 ORDER BY 1`,
-        [into.id],
+        [targetOrganisation.id],
       ),
     ).toEqual([
       { state: 'closed', closed_by: 'merged', isGone: true, isAnswerGone: true, cost: 7 },
@@ -298,24 +303,24 @@ describe('merge and delete', () => {
     ]);
   });
 
-  test('only an empty organisation is deleted, and then all of it', async () => {
+  test('only an empty organisation can be deleted, and deletion removes all of its rows', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(1), async (people) => {
-        const { id } = await organisation(people, false);
-        const full = await house.admin.post(`/dashboard/admin/organisations/${id}/delete`, {});
-        // Its department alone keeps it.
-        expect(full.status).toBe(409);
+        const { id } = await createOrganisation(people, false);
+        const refusal = await fixture.admin.post(`/dashboard/admin/organisations/${id}/delete`, {});
+        // A department is enough to prevent the deletion.
+        expect(refusal.status).toBe(409);
         await rowsOf(
           'UPDATE user_account SET organisation_id = NULL, department_id = NULL WHERE organisation_id = $1',
           [id],
         );
         await rowsOf('DELETE FROM project WHERE organisation_id = $1', [id]);
         await rowsOf('DELETE FROM department WHERE organisation_id = $1', [id]);
-        const before = await total();
-        const gone = await house.admin.post(`/dashboard/admin/organisations/${id}/delete`, {});
-        expect({ status: gone.status, json: gone.json }).toMatchObject({ status: 200 });
-        expect(await total()).toBe(before);
-        expect(await orphans()).toEqual([]);
+        const totalBefore = await total();
+        const deletion = await fixture.admin.post(`/dashboard/admin/organisations/${id}/delete`, {});
+        expect({ status: deletion.status, json: deletion.json }).toMatchObject({ status: 200 });
+        expect(await total()).toBe(totalBefore);
+        expect(await findOrphans()).toEqual([]);
       }),
       { numRuns: 4 },
     );

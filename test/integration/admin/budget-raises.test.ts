@@ -1,15 +1,15 @@
 import { type BudgetScope, Limits } from '#product/billing';
 import { parseUsd } from '#product/kernel';
-import { formsOf } from '../../support/page-forms';
-import { House, type Person } from './house';
+import { parseForms } from '../../support/page-forms';
+import { PortalFixture, type Person } from './portal-fixture';
 
-/** Budgets of organisations, departments and projects that are raised for a while. */
-let house: House;
-let platform: Person;
+/** Temporary budget raises of organisations, departments and projects. */
+let fixture: PortalFixture;
+let platformAdmin: Person;
 let admin: Person;
-const desk = '/dashboard/admin';
+const adminPath = '/dashboard/admin';
 
-interface Place {
+interface RaiseTarget {
   readonly scope: BudgetScope;
   readonly path: string;
   readonly page: string;
@@ -17,38 +17,44 @@ interface Place {
   readonly action: string;
 }
 
-let places: readonly Place[];
+let targets: readonly RaiseTarget[];
 
 beforeAll(async () => {
-  house = await House.open();
-  [platform, admin] = [await house.person('platform_admin'), await house.person('org_admin')];
-  const made = async (path: string, name: string) =>
-    Number((await house.post(admin, path, { name, monthly_budget: 5 })).body['id']);
-  const department = await made(`${desk}/departments`, 'Research');
-  const project = await made(`${desk}/projects`, 'Moon');
-  await house.post(platform, `${desk}/organisations/${house.ours}`, { monthly_budget: 5 });
-  const place = (kind: 'organisation' | 'department' | 'project', id: number, by: Person): Place => ({
+  fixture = await PortalFixture.open();
+  [platformAdmin, admin] = [await fixture.person('platform_admin'), await fixture.person('org_admin')];
+  const createObject = async (path: string, name: string) =>
+    Number((await fixture.post(admin, path, { name, monthly_budget: 5 })).body['id']);
+  const department = await createObject(`${adminPath}/departments`, 'Research');
+  const project = await createObject(`${adminPath}/projects`, 'Moon');
+  await fixture.post(platformAdmin, `${adminPath}/organisations/${fixture.ownOrganisation}`, {
+    monthly_budget: 5,
+  });
+  const targetOf = (
+    kind: 'organisation' | 'department' | 'project',
+    id: number,
+    by: Person,
+  ): RaiseTarget => ({
     scope: { kind, id },
-    path: `${desk}/${kind}s/${id}`,
-    page: kind === 'department' ? `${desk}/departments` : `${desk}/${kind}s/${id}`,
+    path: `${adminPath}/${kind}s/${id}`,
+    page: kind === 'department' ? `${adminPath}/departments` : `${adminPath}/${kind}s/${id}`,
     by,
     action: `${kind}.changed`,
   });
-  places = [
-    place('organisation', house.ours, platform),
-    place('department', department, admin),
-    place('project', project, admin),
+  targets = [
+    targetOf('organisation', fixture.ownOrganisation, platformAdmin),
+    targetOf('department', department, admin),
+    targetOf('project', project, admin),
   ];
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
-const stateOf = (scope: BudgetScope) => house.app.application.get(Limits, { strict: false }).state(scope);
+const stateOf = (scope: BudgetScope) => fixture.app.application.get(Limits, { strict: false }).state(scope);
 const until = new Date(Date.now() + 86_400_000).toISOString();
 const raise = { raise_amount: '2.5', raise_until: until, reason: 'A fair.' };
 
-test('each is raised with a reason until an instant, shown beside its usage, on record, and ended early', async () => {
-  for (const { scope, path, page, by, action } of places) {
-    const post = (body: object) => house.post(by, `${path}/budget-raise`, body);
+test('a raise needs a reason and an end, is shown next to the usage, is logged, and can be ended early', async () => {
+  for (const { scope, path, page, by, action } of targets) {
+    const post = (body: object) => fixture.post(by, `${path}/budget-raise`, body);
     expect([scope.kind, (await post(raise)).status]).toEqual([scope.kind, 200]);
     expect(await stateOf(scope)).toMatchObject({
       limit: parseUsd('5'),
@@ -56,26 +62,26 @@ test('each is raised with a reason until an instant, shown beside its usage, on 
       remaining: parseUsd('7.5'),
       raisedUntil: new Date(until),
     });
-    const { text } = await house.get(by, page);
+    const { text } = await fixture.get(by, page);
     expect(text).toContain('Raised by $2.50 until');
-    expect(formsOf(text).some((form) => form.action === `${path}/budget-raise`)).toBe(true);
-    const entry = await house.row<object>(
+    expect(parseForms(text).some((form) => form.action === `${path}/budget-raise`)).toBe(true);
+    const entry = await fixture.row<object>(
       'SELECT reason, changes FROM activity WHERE action = $1 ORDER BY id DESC LIMIT 1',
       [action],
     );
     expect(entry).toMatchObject({ reason: 'A fair.', changes: { raised_usd: [null, '2.5'] } });
     expect((await post({ raise_amount: null })).status).toBe(200);
     expect(await stateOf(scope)).toMatchObject({ raised: 0n, remaining: parseUsd('5') });
-    expect((await house.get(by, page)).text).not.toContain('Raised by');
+    expect((await fixture.get(by, page)).text).not.toContain('Raised by');
   }
 });
 
-test('a raise is refused: no reason, no amount, a past end, a stale page, no budget, a role below, another’s', async () => {
-  const stranger = await house.person('org_admin', { organisationId: house.theirs });
-  const user = await house.person('user');
-  for (const { scope, path, by } of places) {
+test('a raise is refused without reason, amount or budget, with a past end or a stale page, or for lack of rights', async () => {
+  const stranger = await fixture.person('org_admin', { organisationId: fixture.otherOrganisation });
+  const user = await fixture.person('user');
+  for (const { scope, path, by } of targets) {
     const post = async (body: object, person = by) =>
-      (await house.post(person, `${path}/budget-raise`, body)).status;
+      (await fixture.post(person, `${path}/budget-raise`, body)).status;
     const refusals = [
       await post({ ...raise, reason: '' }),
       await post({ ...raise, raise_amount: '0' }),
@@ -86,21 +92,21 @@ test('a raise is refused: no reason, no amount, a past end, a stale page, no bud
       await post(raise, user),
       await post(raise, stranger),
     ];
-    const foreign = scope.kind === 'organisation' ? 403 : 404;
-    expect([scope.kind, refusals]).toEqual([scope.kind, [422, 422, 422, 422, 409, 422, 403, foreign]]);
+    const foreignStatus = scope.kind === 'organisation' ? 403 : 404;
+    expect([scope.kind, refusals]).toEqual([scope.kind, [422, 422, 422, 422, 409, 422, 403, foreignStatus]]);
   }
-  const bare = await house.post(admin, `${desk}/departments`, { name: 'Bare' });
-  const path = `${desk}/departments/${String(bare.body['id'])}`;
-  expect((await house.post(admin, `${path}/budget-raise`, raise)).status).toBe(409);
-  expect((await house.get(admin, `${desk}/departments`)).text).toContain(
+  const departmentWithoutBudget = await fixture.post(admin, `${adminPath}/departments`, { name: 'Bare' });
+  const path = `${adminPath}/departments/${String(departmentWithoutBudget.body['id'])}`;
+  expect((await fixture.post(admin, `${path}/budget-raise`, raise)).status).toBe(409);
+  expect((await fixture.get(admin, `${adminPath}/departments`)).text).toContain(
     'There is no budget that could be raised',
   );
 });
 
-test('the form says in words what is missing, and keeps what was typed', async () => {
-  const [, department] = places;
+test('the form names the missing input and keeps the entered values', async () => {
+  const [, department] = targets;
   const path = `${department?.path ?? ''}/budget-raise`;
-  const answer = await fetch(house.app.url + path, {
+  const answer = await fetch(fixture.app.url + path, {
     method: 'POST',
     redirect: 'manual',
     headers: {
@@ -120,13 +126,16 @@ test('the form says in words what is missing, and keeps what was typed', async (
     422,
     true,
   ]);
-  const form = formsOf(html).find(({ action }) => action === path);
+  const form = parseForms(html).find(({ action }) => action === path);
   expect(form?.fields.find(({ name }) => name === 'raise_amount')?.value).toBe('9.75');
 });
 
-test('a department whose budget was raised can be deleted', async () => {
-  const made = await house.post(admin, `${desk}/departments`, { name: 'Brief', monthly_budget: 1 });
-  const path = `${desk}/departments/${String(made.body['id'])}`;
-  expect((await house.post(admin, `${path}/budget-raise`, raise)).status).toBe(200);
-  expect((await house.post(admin, `${path}/delete`)).status).toBe(200);
+test('a department with a past raise can be deleted', async () => {
+  const createResponse = await fixture.post(admin, `${adminPath}/departments`, {
+    name: 'Brief',
+    monthly_budget: 1,
+  });
+  const path = `${adminPath}/departments/${String(createResponse.body['id'])}`;
+  expect((await fixture.post(admin, `${path}/budget-raise`, raise)).status).toBe(200);
+  expect((await fixture.post(admin, `${path}/delete`)).status).toBe(200);
 });

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AdminHouse, type Json, type JsonAnswer } from './admin-house';
+import { AdminHouse, type Json, type AdminJsonResponse } from './admin-fixture';
 
-let house: AdminHouse;
+let fixture: AdminHouse;
 
 const IMPORT = '/dashboard/admin/models/import';
 const SECRET = 'sk-very-secret-0123456789';
 
-/** Every kind of field that a gateway.yaml has, secrets apart. */
+/** Every field type of gateway.yaml except secrets. */
 const RICH = `
 version: 1
 providers:
@@ -57,31 +57,34 @@ organisations:
 `;
 
 beforeAll(async () => {
-  house = await AdminHouse.open();
-  const acme = await house.organisation('acme');
-  await house.app.database.query(`INSERT INTO department (organisation_id, name) VALUES ($1, 'Research')`, [
+  fixture = await AdminHouse.open();
+  const acme = await fixture.organisation('acme');
+  await fixture.app.database.query(`INSERT INTO department (organisation_id, name) VALUES ($1, 'Research')`, [
     acme,
   ]);
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
-const bring = (format: string, content: string, more: object = {}): Promise<JsonAnswer> =>
-  house.admin.post(IMPORT, { format, content, ...more });
+const importCatalogue = (
+  format: string,
+  content: string,
+  extraFields: object = {},
+): Promise<AdminJsonResponse> => fixture.admin.post(IMPORT, { format, content, ...extraFields });
 
-const apply = ({ json }: JsonAnswer, more: object): Promise<JsonAnswer> =>
-  house.admin.post(`${IMPORT}/${String(json['draft_id'])}/apply`, { shown: json['shown'], ...more });
+const applyDraft = ({ json }: AdminJsonResponse, fields: object): Promise<AdminJsonResponse> =>
+  fixture.admin.post(`${IMPORT}/${String(json['draft_id'])}/apply`, { shown: json['shown'], ...fields });
 
-const namesIn = ({ json }: JsonAnswer): string[] =>
+const namesIn = ({ json }: AdminJsonResponse): string[] =>
   (json['rows'] as { kind: string; name: string; mark: string }[]).map(
     ({ kind, name, mark }) => `${mark} ${kind} ${name}`,
   );
 
-async function all(statement: string): Promise<Json[]> {
-  return house.app.database.query<Json>(statement);
+async function queryAll(statement: string): Promise<Json[]> {
+  return fixture.app.database.query<Json>(statement);
 }
 
-/** Everything that an import could change. */
-async function catalogue(): Promise<string> {
+/** Serialises every table that an import can change. */
+async function readCatalogue(): Promise<string> {
   const tables = [
     'provider',
     'model',
@@ -91,15 +94,15 @@ async function catalogue(): Promise<string> {
     'price_schedule',
     'model_organisation_access',
   ];
-  const rows = await Promise.all(tables.map((table) => all(`SELECT * FROM ${table} ORDER BY 1, 2`)));
+  const rows = await Promise.all(tables.map((table) => queryAll(`SELECT * FROM ${table} ORDER BY 1, 2`)));
   return JSON.stringify(rows);
 }
 
-test('a gateway.yaml: looked at, chosen from, applied, on record, and nobody keeps it from then on', async () => {
-  const before = await catalogue();
-  const looked = await bring('gateway-yaml', RICH);
-  expect(looked.status).toBe(200);
-  expect(namesIn(looked)).toEqual(
+test('a gateway.yaml import is previewed, applied in part, logged, and no longer offers the applied rows', async () => {
+  const catalogueBefore = await readCatalogue();
+  const preview = await importCatalogue('gateway-yaml', RICH);
+  expect(preview.status).toBe(200);
+  expect(namesIn(preview)).toEqual(
     expect.arrayContaining([
       'new provider one',
       'new model writer',
@@ -107,41 +110,47 @@ test('a gateway.yaml: looked at, chosen from, applied, on record, and nobody kee
       'changed organisation acme',
     ]),
   );
-  expect(await catalogue()).toBe(before);
+  expect(await readCatalogue()).toBe(catalogueBefore);
 
-  const some = await apply(looked, { row: ['provider one', 'provider two', 'model painter'] });
-  expect(some).toMatchObject({ status: 200, json: { applied: 3 } });
-  expect(await all('SELECT name, managed FROM provider ORDER BY name')).toEqual([
+  const partialResponse = await applyDraft(preview, {
+    row: ['provider one', 'provider two', 'model painter'],
+  });
+  expect(partialResponse).toMatchObject({ status: 200, json: { applied: 3 } });
+  expect(await queryAll('SELECT name, managed FROM provider ORDER BY name')).toEqual([
     { name: 'one', managed: false },
     { name: 'two', managed: false },
   ]);
-  expect(await all('SELECT name FROM model')).toEqual([{ name: 'painter' }]);
-  const entries = await house.entries('catalogue.imported');
+  expect(await queryAll('SELECT name FROM model')).toEqual([{ name: 'painter' }]);
+  const entries = await fixture.entries('catalogue.imported');
   expect(entries.map(({ object_label: label }) => label).sort()).toEqual(['one', 'painter', 'two']);
   expect(entries.find(({ object_label: label }) => label === 'painter')?.changes).toMatchObject({
     'price per_call': [null, '$0.04'],
   });
 
-  // The same page, as a browser: what was applied is no longer on it.
-  const path = `${IMPORT}/${String(looked.json['draft_id'])}`;
-  const page = await house.admin.page(path);
+  // In a browser, the page no longer lists the applied rows.
+  const path = `${IMPORT}/${String(preview.json['draft_id'])}`;
+  const page = await fixture.admin.page(path);
   expect(page.body).toContain('value="model writer"');
   expect(page.body).not.toContain('value="model painter"');
-  const shown = /name="shown" value="([^"]+)"/.exec(page.body)?.[1] ?? '';
-  const rest = await house.admin.form(`${path}/apply`, { shown, extent: 'all', back: path });
-  expect([rest.status, rest.headers['location']]).toEqual([303, path]);
-  expect((await house.admin.page(path)).body).toContain('Nothing to do');
+  const shownToken = /name="shown" value="([^"]+)"/.exec(page.body)?.[1] ?? '';
+  const restResponse = await fixture.admin.form(`${path}/apply`, {
+    shown: shownToken,
+    extent: 'all',
+    back: path,
+  });
+  expect([restResponse.status, restResponse.headers['location']]).toEqual([303, path]);
+  expect((await fixture.admin.page(path)).body).toContain('Nothing to do');
 });
 
-test('the export is the same YAML: brought again it changes nothing, and an edit in it changes just that', async () => {
-  const { status, body, headers } = await house.admin.page('/dashboard/admin/models/export');
+test('importing an export changes nothing, and an edited export changes only the edited field', async () => {
+  const { status, body, headers } = await fixture.admin.page('/dashboard/admin/models/export');
   expect([status, headers['content-type']]).toEqual([200, 'application/yaml; charset=utf-8']);
-  const again = await bring('gateway-yaml', body);
-  expect(again.json).toMatchObject({ rows: [], faults: [], warnings: expect.any(Array) });
-  expect(again.json['untouched']).toHaveLength(10);
+  const unchangedImport = await importCatalogue('gateway-yaml', body);
+  expect(unchangedImport.json).toMatchObject({ rows: [], faults: [], warnings: expect.any(Array) });
+  expect(unchangedImport.json['untouched']).toHaveLength(10);
   expect(body).toContain('15.1');
-  const edited = await bring('gateway-yaml', body.replace('output: 15.1', 'output: 16'));
-  expect(edited.json['rows']).toEqual([
+  const editedImport = await importCatalogue('gateway-yaml', body.replace('output: 15.1', 'output: 16'));
+  expect(editedImport.json['rows']).toEqual([
     {
       kind: 'model',
       name: 'writer',
@@ -149,66 +158,69 @@ test('the export is the same YAML: brought again it changes nothing, and an edit
       changes: [{ field: 'price output', before: '$15.1', after: '$16' }],
     },
   ]);
-  expect(await apply(edited, { extent: 'all' })).toMatchObject({ json: { applied: 1 } });
+  expect(await applyDraft(editedImport, { extent: 'all' })).toMatchObject({ json: { applied: 1 } });
 });
 
-test('secrets are in no export, and an import leaves those that are kept alone', async () => {
-  const { json } = await house.admin.post('/dashboard/admin/providers', {
+test('exports contain no secrets, and imports leave stored secrets unchanged', async () => {
+  const { json } = await fixture.admin.post('/dashboard/admin/providers', {
     name: 'three',
     style: 'openai-style',
     base_url: 'https://three.example/v1',
     secret: SECRET,
   });
-  const { body } = await house.admin.page('/dashboard/admin/models/export');
+  const { body } = await fixture.admin.page('/dashboard/admin/models/export');
   expect(body).toContain('three.example');
   expect(body).not.toContain(SECRET);
   expect(body).not.toContain('6789');
-  const edited = await bring(
+  const editedImport = await importCatalogue(
     'gateway-yaml',
     body.replace('https://three.example/v1', 'https://three.example/v2'),
   );
-  expect(await apply(edited, { extent: 'all' })).toMatchObject({ status: 200 });
-  const page = await house.admin.page(`/dashboard/admin/providers/edit?id=${String(json['id'])}`);
+  expect(await applyDraft(editedImport, { extent: 'all' })).toMatchObject({ status: 200 });
+  const page = await fixture.admin.page(`/dashboard/admin/providers/edit?id=${String(json['id'])}`);
   expect(page.body).toContain('••••6789');
 });
 
-test('an import that moves a provider to another host takes its secret along to nowhere', async () => {
-  const { body } = await house.admin.page('/dashboard/admin/models/export');
-  const edited = await bring(
+test('an import that moves a provider to another host deletes its secret', async () => {
+  const { body } = await fixture.admin.page('/dashboard/admin/models/export');
+  const editedImport = await importCatalogue(
     'gateway-yaml',
     body.replace('https://three.example/v2', 'https://elsewhere.example/v1'),
   );
-  expect(await apply(edited, { extent: 'all' })).toMatchObject({ status: 200 });
-  const [kept] = await all(
+  expect(await applyDraft(editedImport, { extent: 'all' })).toMatchObject({ status: 200 });
+  const [kept] = await queryAll(
     `SELECT count(*)::integer AS count FROM provider_credential c JOIN provider p ON p.id = c.provider_id
       WHERE p.name = 'three' AND c.disabled_at IS NULL`,
   );
   expect(kept).toEqual({ count: 0 });
 });
 
-test('an import that fails changes nothing: out of date, chosen without what it needs, or refused on the way', async () => {
+test('an import that is stale, incomplete or refused midway changes nothing', async () => {
   const yaml = (price: number) => `
 version: 1
 providers: { four: { style: openai-style, base_url: 'https://four.example/v1', settings: { anonymous: true } } }
 models: { needy: { lanes: [{ provider: four, model: m, region: eu }], price: { input: ${price}, output: 1 } } }
 `;
-  const looked = await bring('gateway-yaml', yaml(1));
-  const before = await catalogue();
-  const needy = await apply(looked, { row: ['model needy'] });
-  expect(needy).toMatchObject({ status: 409, json: { code: 'conflict' } });
-  expect(await apply(looked, {})).toMatchObject({ status: 422, json: { code: 'validation_error' } });
-  expect(await catalogue()).toBe(before);
-  await house.admin.post('/dashboard/admin/providers', {
+  const preview = await importCatalogue('gateway-yaml', yaml(1));
+  const catalogueBefore = await readCatalogue();
+  const incompleteResponse = await applyDraft(preview, { row: ['model needy'] });
+  expect(incompleteResponse).toMatchObject({ status: 409, json: { code: 'conflict' } });
+  expect(await applyDraft(preview, {})).toMatchObject({ status: 422, json: { code: 'validation_error' } });
+  expect(await readCatalogue()).toBe(catalogueBefore);
+  await fixture.admin.post('/dashboard/admin/providers', {
     name: 'four',
     style: 'openai-style',
     base_url: 'https://four.example/v1',
   });
-  const meanwhile = await catalogue();
-  expect(await apply(looked, { extent: 'all' })).toMatchObject({ status: 409, json: { code: 'conflict' } });
-  expect(await catalogue()).toBe(meanwhile);
+  const catalogueMeanwhile = await readCatalogue();
+  expect(await applyDraft(preview, { extent: 'all' })).toMatchObject({
+    status: 409,
+    json: { code: 'conflict' },
+  });
+  expect(await readCatalogue()).toBe(catalogueMeanwhile);
 });
 
-test('what cannot be read is told with its line, and no secret is kept', async () => {
+test('an unreadable file is refused with its line number, and no secret is stored', async () => {
   const cases: [string, string, string][] = [
     ['gateway-yaml', 'version: 1\nproviders:\n  x: { style: none, base_url: "https://x.example" }', 'style'],
     [
@@ -232,87 +244,112 @@ test('what cannot be read is told with its line, and no secret is kept', async (
     ['csv', 'a,b', ''],
     ['gateway-yaml', ' ', ''],
   ];
-  const drafts = () => all('SELECT content FROM catalogue_draft');
-  const before = await drafts();
+  const drafts = () => queryAll('SELECT content FROM catalogue_draft');
+  const draftsBefore = await drafts();
   for (const [format, content, word] of cases) {
-    const { status, json } = await bring(format, content);
+    const { status, json } = await importCatalogue(format, content);
     expect([format, content, status >= 400 && status < 500]).toEqual([format, content, true]);
     expect(JSON.stringify(json)).toContain(word);
     expect(JSON.stringify(json)).not.toContain(SECRET);
   }
-  expect(await drafts()).toEqual(before);
+  expect(await drafts()).toEqual(draftsBefore);
 });
 
-test('price lists of both kinds: new models come in paused, prices by hand are kept unless replaced', async () => {
-  const fixture = (name: string): string =>
+test('both price list formats add paused models and keep manual prices unless overwrite is set', async () => {
+  const readFixtureFile = (name: string): string =>
     readFileSync(join(__dirname, '..', '..', 'fixtures', 'prices', name), 'utf8');
-  const litellm = await bring('litellm-prices', fixture('litellm.json'), { only: ['tiers', 'modes'] });
+  const litellm = await importCatalogue('litellm-prices', readFixtureFile('litellm.json'), {
+    only: ['tiers', 'modes'],
+  });
   expect(namesIn(litellm)).toEqual(expect.arrayContaining(['new model tiers', 'new model modes']));
-  expect(await apply(litellm, { row: ['model tiers'] })).toMatchObject({ json: { applied: 1 } });
-  expect(await all(`SELECT state FROM model WHERE name IN ('tiers', 'modes')`)).toEqual([
+  expect(await applyDraft(litellm, { row: ['model tiers'] })).toMatchObject({ json: { applied: 1 } });
+  expect(await queryAll(`SELECT state FROM model WHERE name IN ('tiers', 'modes')`)).toEqual([
     { state: 'paused' },
   ]);
-  const again = await bring('litellm-prices', fixture('litellm.json'), { only: ['tiers', 'modes'] });
-  expect(namesIn(again)).toEqual(['new model modes']);
-  expect(again.json['untouched']).toEqual(['model tiers']);
+  const repeatedImport = await importCatalogue('litellm-prices', readFixtureFile('litellm.json'), {
+    only: ['tiers', 'modes'],
+  });
+  expect(namesIn(repeatedImport)).toEqual(['new model modes']);
+  expect(repeatedImport.json['untouched']).toEqual(['model tiers']);
 
-  const set = await house.admin.post('/dashboard/admin/prices', { model: 'tiers', input_price: '2' });
-  expect(set.status).toBe(200);
-  const kept = await bring('litellm-prices', fixture('litellm.json'), { only: 'tiers' });
-  expect(kept.json).toMatchObject({ rows: [], kept: [expect.stringContaining('model tiers')] });
-  const replaced = await bring('litellm-prices', fixture('litellm.json'), { only: 'tiers', overwrite: true });
-  expect(namesIn(replaced)).toEqual(['changed model tiers']);
+  const priceResponse = await fixture.admin.post('/dashboard/admin/prices', {
+    model: 'tiers',
+    input_price: '2',
+  });
+  expect(priceResponse.status).toBe(200);
+  const keepingImport = await importCatalogue('litellm-prices', readFixtureFile('litellm.json'), {
+    only: 'tiers',
+  });
+  expect(keepingImport.json).toMatchObject({ rows: [], kept: [expect.stringContaining('model tiers')] });
+  const overwritingImport = await importCatalogue('litellm-prices', readFixtureFile('litellm.json'), {
+    only: 'tiers',
+    overwrite: true,
+  });
+  expect(namesIn(overwritingImport)).toEqual(['changed model tiers']);
 
-  const dev = await bring('models-dev', fixture('models-dev.json'), { providers: 'one=two', only: 'wide' });
-  expect(namesIn(dev)).toEqual(['new model wide']);
-  const unknown = await bring('models-dev', fixture('models-dev.json'), { providers: 'nobody' });
-  expect(unknown.json).toMatchObject({ rows: [], faults: [{ problem: expect.stringContaining('nobody') }] });
+  const modelsDevImport = await importCatalogue('models-dev', readFixtureFile('models-dev.json'), {
+    providers: 'one=two',
+    only: 'wide',
+  });
+  expect(namesIn(modelsDevImport)).toEqual(['new model wide']);
+  const unknownProviderImport = await importCatalogue('models-dev', readFixtureFile('models-dev.json'), {
+    providers: 'nobody',
+  });
+  expect(unknownProviderImport.json).toMatchObject({
+    rows: [],
+    faults: [{ problem: expect.stringContaining('nobody') }],
+  });
 });
 
-test('what a gateway file keeps is left alone, and said', async () => {
-  await house.app.database.query(`UPDATE model SET managed = true WHERE name = 'painter'`);
-  const { body } = await house.admin.page('/dashboard/admin/models/export');
-  const edited = await bring('gateway-yaml', body.replace('per_call: 0.04', 'per_call: 0.05'));
-  expect(edited.json).toMatchObject({
+test('models defined in the gateway file are reported and left unchanged', async () => {
+  await fixture.app.database.query(`UPDATE model SET managed = true WHERE name = 'painter'`);
+  const { body } = await fixture.admin.page('/dashboard/admin/models/export');
+  const editedImport = await importCatalogue(
+    'gateway-yaml',
+    body.replace('per_call: 0.04', 'per_call: 0.05'),
+  );
+  expect(editedImport.json).toMatchObject({
     rows: [],
     warnings: expect.arrayContaining([expect.stringContaining('model painter is kept by a gateway file')]),
   });
 });
 
-test('a file from a browser, and a refusal that shows the form again', async () => {
+test('a browser uploads a file, and a refused upload shows the form again', async () => {
   const form = new FormData();
   form.set('format', 'gateway-yaml');
   form.set('file', new Blob(['version: 1\nmodels:\n  typed: { owned_by: me }\n']), 'gateway.yaml');
   form.set('content', '');
-  const answer = await house.admin.upload(IMPORT, form);
+  const answer = await fixture.admin.upload(IMPORT, form);
   expect(answer.status).toBe(303);
-  const page = await house.admin.page(answer.headers.get('location') ?? '');
+  const page = await fixture.admin.page(answer.headers.get('location') ?? '');
   expect(page.body).toContain('value="model typed"');
 
-  const wrong = new FormData();
-  wrong.set('format', 'gateway-yaml');
-  wrong.set('content', 'version: 2 # mine');
-  wrong.set('_page', IMPORT);
-  const refused = await house.admin.upload(IMPORT, wrong);
-  expect(refused.status).toBe(422);
-  const text = await refused.text();
+  const invalidForm = new FormData();
+  invalidForm.set('format', 'gateway-yaml');
+  invalidForm.set('content', 'version: 2 # mine');
+  invalidForm.set('_page', IMPORT);
+  const refusal = await fixture.admin.upload(IMPORT, invalidForm);
+  expect(refusal.status).toBe(422);
+  const text = await refusal.text();
   expect(text).toContain('version: 2 # mine');
   expect(text).toContain('expected one of 1');
 });
 
-test('only the platform imports and exports, and a draft is its owner’s alone', async () => {
-  const owner = await house.visitor('org_owner', await house.organisation('others'));
+test('only platform administrators import and export, and a draft is visible to its owner only', async () => {
+  const owner = await fixture.visitor('org_owner', await fixture.organisation('others'));
   for (const path of [IMPORT, '/dashboard/admin/models/export'])
     expect([path, (await owner.page(path)).status]).toEqual([path, 403]);
   expect(await owner.post(IMPORT, { format: 'gateway-yaml', content: 'version: 1' })).toMatchObject({
     status: 403,
   });
-  const mine = await bring('gateway-yaml', 'version: 1\nmodels: { mine: { owned_by: me } }');
-  const other = await house.visitor('platform_admin');
-  const path = `${IMPORT}/${String(mine.json['draft_id'])}`;
-  expect((await other.page(path)).status).toBe(404);
-  expect(await other.post(`${path}/apply`, { shown: mine.json['shown'], extent: 'all' })).toMatchObject({
+  const ownDraft = await importCatalogue('gateway-yaml', 'version: 1\nmodels: { mine: { owned_by: me } }');
+  const otherAdmin = await fixture.visitor('platform_admin');
+  const path = `${IMPORT}/${String(ownDraft.json['draft_id'])}`;
+  expect((await otherAdmin.page(path)).status).toBe(404);
+  expect(
+    await otherAdmin.post(`${path}/apply`, { shown: ownDraft.json['shown'], extent: 'all' }),
+  ).toMatchObject({
     status: 404,
   });
-  expect((await house.admin.page(`${IMPORT}/not-an-id`)).status).toBe(422);
+  expect((await fixture.admin.page(`${IMPORT}/not-an-id`)).status).toBe(422);
 });

@@ -1,52 +1,55 @@
-import { House, type Person } from './house';
+import { PortalFixture, type Person } from './portal-fixture';
 
-/** Credit that nobody backs is unpaid use: what administrators of an organisation give is bounded by the platform. */
-let house: House;
-let platform: Person;
+/** Organisation administrators can grant credit only up to a ceiling that the platform sets. */
+let fixture: PortalFixture;
+let platformAdmin: Person;
 let admin: Person;
 let [ann, ben]: Person[] = [];
 
 beforeAll(async () => {
-  house = await House.open();
-  [platform, admin, ann, ben] = await Promise.all([
-    house.person('platform_admin'),
-    house.person('org_admin'),
-    house.person('user'),
-    house.person('user'),
+  fixture = await PortalFixture.open();
+  [platformAdmin, admin, ann, ben] = await Promise.all([
+    fixture.person('platform_admin'),
+    fixture.person('org_admin'),
+    fixture.person('user'),
+    fixture.person('user'),
   ]);
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
-const give = (who: Person, whom: Person | undefined, credit_limit: string) =>
-  house.post(who, `/dashboard/admin/users/${whom?.id}/credit-limit`, { credit_limit });
-const bound = (who: Person, credit_ceiling: string) =>
-  house.post(who, `/dashboard/admin/organisations/${house.ours}`, { credit_ceiling });
+const setCreditLimit = (actor: Person, target: Person | undefined, credit_limit: string) =>
+  fixture.post(actor, `/dashboard/admin/users/${target?.id}/credit-limit`, { credit_limit });
+const setCeiling = (actor: Person, credit_ceiling: string) =>
+  fixture.post(actor, `/dashboard/admin/organisations/${fixture.ownOrganisation}`, { credit_ceiling });
 
-test('nothing can be given until the platform says how much, and the refusal names it', async () => {
-  const refused = await give(admin, ann, '100000');
-  expect([refused.status, refused.body]).toEqual([
+test('credit cannot be granted until the platform sets a ceiling, and the refusal says so', async () => {
+  const refusal = await setCreditLimit(admin, ann, '100000');
+  expect([refusal.status, refusal.body]).toEqual([
     403,
     expect.objectContaining({ code: 'permission_denied', message: expect.stringContaining('$0') as string }),
   ]);
-  expect((await bound(admin, '100000')).status).toBe(403);
-  expect((await bound(platform, '30')).status).toBe(200);
-  const { changes } = await house.row<{ changes: object }>(
+  expect((await setCeiling(admin, '100000')).status).toBe(403);
+  expect((await setCeiling(platformAdmin, '30')).status).toBe(200);
+  const { changes } = await fixture.row<{ changes: object }>(
     "SELECT changes FROM activity WHERE action = 'organisation.changed' ORDER BY id DESC LIMIT 1",
   );
   expect(JSON.stringify(changes)).toContain('credit_ceiling');
-  expect((await house.get(platform, `/dashboard/admin/organisations/${house.ours}`)).text).toContain(
-    'name="credit_ceiling"',
-  );
+  expect(
+    (await fixture.get(platformAdmin, `/dashboard/admin/organisations/${fixture.ownOrganisation}`)).text,
+  ).toContain('name="credit_ceiling"');
 });
 
-test('the sum is what counts, also of two at once, and lowering always works', async () => {
-  expect((await give(admin, ann, '20')).status).toBe(200);
-  expect((await give(admin, ben, '10.01')).status).toBe(403);
-  const both = await Promise.all([give(admin, ben, '10'), give(admin, ann, '30')]);
-  expect(both.map(({ status }) => status).sort()).toEqual([200, 403]);
-  expect((await bound(platform, '1')).status).toBe(200);
-  expect((await give(admin, ann, '31')).status).toBe(403);
-  expect((await give(admin, ann, '5')).status).toBe(200);
-  expect((await give(admin, ann, '6')).status).toBe(403);
-  expect((await give(platform, ann, '50')).status).toBe(200);
+test('the ceiling limits the sum of credit, also for concurrent grants, and lowering a limit always works', async () => {
+  expect((await setCreditLimit(admin, ann, '20')).status).toBe(200);
+  expect((await setCreditLimit(admin, ben, '10.01')).status).toBe(403);
+  const concurrentGrants = await Promise.all([
+    setCreditLimit(admin, ben, '10'),
+    setCreditLimit(admin, ann, '30'),
+  ]);
+  expect(concurrentGrants.map(({ status }) => status).sort()).toEqual([200, 403]);
+  expect((await setCeiling(platformAdmin, '1')).status).toBe(200);
+  expect((await setCreditLimit(admin, ann, '31')).status).toBe(403);
+  expect((await setCreditLimit(admin, ann, '5')).status).toBe(200);
+  expect((await setCreditLimit(admin, ann, '6')).status).toBe(403);
+  expect((await setCreditLimit(platformAdmin, ann, '50')).status).toBe(200);
 });

@@ -1,23 +1,23 @@
 import { Organisation, UserAccount } from '#product/identity';
 import type { UserRole } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
-import { addKey, addUser, signIn } from '../../support/people';
-import { openPage, sendJson } from '../web/from-page';
+import { addKey, addUser, signIn } from '../../support/users';
+import { openPage, sendJson } from '../web/page-requests';
 
 let app: TestApp;
-let ours: number;
-let theirs: number;
+let ownOrganisation: number;
+let otherOrganisation: number;
 
-const person = async (role: UserRole, organisationId: number | null = null) => {
+const signInAs = async (role: UserRole, organisationId: number | null = null) => {
   const userId = await addUser(app, role);
   await app.database.source.getRepository(UserAccount).update(userId, { organisationId });
   return { userId, cookie: await signIn(app, userId) };
 };
 const post = (path: string, cookie: string, form: object) => sendJson({ url: app.url, cookie }, path, form);
-const quality = '/dashboard/qualitative/settings';
+const qualityPath = '/dashboard/qualitative/settings';
 const organisation = '/dashboard/admin/autorouter/org';
 const key = '/dashboard/admin/autorouter/api-key';
-const page = async (cookie: string) => (await openPage({ url: app.url, cookie }, quality)).body;
+const page = async (cookie: string) => (await openPage({ url: app.url, cookie }, qualityPath)).body;
 const entries = (organisationId: number) =>
   app.database.query<{ action: string; changes: object }>(
     'SELECT action, changes FROM activity WHERE organisation_id = $1 ORDER BY id',
@@ -29,40 +29,40 @@ beforeAll(async () => {
   const organisations = app.database.source.getRepository(Organisation);
   const rows = ['ours', 'theirs'].map((slug) => organisations.create({ name: slug, slug }));
   await organisations.insert(rows);
-  [ours, theirs] = rows.map(({ id }) => id) as [number, number];
+  [ownOrganisation, otherOrganisation] = rows.map(({ id }) => id) as [number, number];
 });
 afterAll(() => app.close());
 
-test('settings of quality are stored for the organisation, and on record', async () => {
-  const { cookie } = await person('org_admin', ours);
+test('quality settings are stored per organisation and logged', async () => {
+  const { cookie } = await signInAs('org_admin', ownOrganisation);
   expect(await page(cookie)).toContain('What is done with content.');
-  const { status, json } = await post(quality, cookie, { availability: 'admins', sampling_percent: '5' });
+  const { status, json } = await post(qualityPath, cookie, { availability: 'admins', sampling_percent: '5' });
   expect(status).toBe(200);
   expect(json).toMatchObject({
     ok: true,
     engine: 'on',
-    org_id: ours,
+    org_id: ownOrganisation,
     settings: { availability: 'admins', sampling_percent: 5, content_retention_days: 0, redaction: true },
   });
   expect(await page(cookie)).toMatch(/value="admins" selected/);
-  expect((await post(quality, cookie, { redaction: 'off' })).json).toMatchObject({
+  expect((await post(qualityPath, cookie, { redaction: 'off' })).json).toMatchObject({
     settings: { availability: 'admins', redaction: false },
   });
-  expect((await post(quality, cookie, { redaction: 'off' })).status).toBe(200);
-  expect(await entries(ours)).toEqual([
+  expect((await post(qualityPath, cookie, { redaction: 'off' })).status).toBe(200);
+  expect(await entries(ownOrganisation)).toEqual([
     {
       action: 'qualitative.settings-changed',
       changes: { availability: ['off', 'admins'], sampling_percent: [0, 5] },
     },
     { action: 'qualitative.settings-changed', changes: { redaction: [true, false] } },
   ]);
-  expect(await page((await person('org_admin', theirs)).cookie)).toMatch(/value="off" selected/);
+  expect(await page((await signInAs('org_admin', otherOrganisation)).cookie)).toMatch(/value="off" selected/);
 });
 
-test('automatic routing is set by organisation and by key', async () => {
-  const { cookie, userId } = await person('org_owner', theirs);
+test('automatic routing is set per organisation and per key', async () => {
+  const { cookie, userId } = await signInAs('org_owner', otherOrganisation);
   expect((await post(organisation, cookie, { mode: 'shadow', dial: 7 })).json).toMatchObject({
-    org_id: theirs,
+    org_id: otherOrganisation,
     settings: { mode: 'shadow', dial: 7, algorithm: 'hkb-v1', locked: false },
     effective: { mode: 'shadow', dial: 7, source_level: 'organisation', locked_by: null },
   });
@@ -78,30 +78,32 @@ test('automatic routing is set by organisation and by key', async () => {
     effective: { dial: 5, include: [['sim-*', 'other']] },
   });
   expect(await page(cookie)).toMatch(/name="include"[^>]* value="sim-\*, other"/);
-  const stranger = await person('org_owner', ours);
+  const stranger = await signInAs('org_owner', ownOrganisation);
   expect((await post(key, stranger.cookie, { key_id: id, mode: 'off' })).status).toBe(404);
-  expect((await post(organisation, stranger.cookie, { org_id: theirs, mode: 'off' })).status).toBe(404);
-  expect((await entries(theirs)).map(({ action }) => action)).toEqual([
+  expect((await post(organisation, stranger.cookie, { org_id: otherOrganisation, mode: 'off' })).status).toBe(
+    404,
+  );
+  expect((await entries(otherOrganisation)).map(({ action }) => action)).toEqual([
     'autorouter.changed',
     'autorouter.changed',
     'autorouter.changed',
   ]);
 });
 
-test('the platform sets its own and those of any organisation', async () => {
-  const { cookie } = await person('platform_admin');
+test('the platform changes its own settings and those of any organisation', async () => {
+  const { cookie } = await signInAs('platform_admin');
   expect((await post(organisation, cookie, { mode: 'on' })).json).toMatchObject({ org_id: null });
-  expect((await post(organisation, cookie, { org_id: ours, mode: 'on' })).json).toMatchObject({
-    org_id: ours,
+  expect((await post(organisation, cookie, { org_id: ownOrganisation, mode: 'on' })).json).toMatchObject({
+    org_id: ownOrganisation,
   });
   expect((await post(organisation, cookie, { org_id: 2_147_483_647, mode: 'on' })).status).toBe(404);
 });
 
 test.each([
-  [quality, { availability: 'some' }],
-  [quality, { content_retention_days: 31 }],
-  [quality, { sampling_percent: -1 }],
-  [quality, { role: 'platform_owner' }],
+  [qualityPath, { availability: 'some' }],
+  [qualityPath, { content_retention_days: 31 }],
+  [qualityPath, { sampling_percent: -1 }],
+  [qualityPath, { role: 'platform_owner' }],
   [organisation, { mode: 'auto' }],
   [organisation, { algorithm: 'guess' }],
   [organisation, { dial: 11 }],
@@ -116,13 +118,13 @@ test.each([
   [key, { mode: 'on' }],
   [key, { key_id: 'x' }],
 ])('%s refuses %j', async (path, form) => {
-  const { cookie } = await person('org_owner', ours);
+  const { cookie } = await signInAs('org_owner', ownOrganisation);
   expect((await post(path, cookie, form)).status).toBe(422);
 });
 
-test('a role below may not', async () => {
-  const { cookie } = await person('department_admin', ours);
-  expect((await post(quality, cookie, {})).status).toBe(403);
+test('a lower role cannot change the settings', async () => {
+  const { cookie } = await signInAs('department_admin', ownOrganisation);
+  expect((await post(qualityPath, cookie, {})).status).toBe(403);
   expect((await post(organisation, cookie, {})).status).toBe(403);
-  expect((await post(key, (await person('user', ours)).cookie, { key_id: 1 })).status).toBe(403);
+  expect((await post(key, (await signInAs('user', ownOrganisation)).cookie, { key_id: 1 })).status).toBe(403);
 });

@@ -6,24 +6,24 @@ import { fault, monotonicMs, type UserRole } from '#product/kernel';
 import { LaneHealth } from '#product/routing';
 import { UNKNOWN_FACTS } from '#product/vendors';
 import { startTestApp, type TestApp } from '../../support/app';
-import { addUser, signIn } from '../../support/people';
-import { ask } from '../web/raw-exchange';
+import { addUser, signIn } from '../../support/users';
+import { sendRaw } from '../web/raw-exchange';
 
 let app: TestApp;
-let platform: string;
+let platformCookie: string;
 
-const person = async (role: UserRole, organisationId: number | null = null) => {
+const signInAs = async (role: UserRole, organisationId: number | null = null) => {
   const userId = await addUser(app, role);
   await app.database.source.getRepository(UserAccount).update(userId, { organisationId });
   return signIn(app, userId);
 };
 const data = async (cookie: string, query = '') => {
   const path = `/dashboard/admin/api/dashboard${query}`;
-  const { status, body } = await ask(app.url, { path, headers: { cookie, accept: 'application/json' } });
+  const { status, body } = await sendRaw(app.url, { path, headers: { cookie, accept: 'application/json' } });
   return { status, json: JSON.parse(body) as Record<string, unknown> };
 };
 const page = async (cookie: string, headers: Record<string, string> = {}) =>
-  (await ask(app.url, { path: '/dashboard/admin', headers: { cookie, accept: 'text/html', ...headers } }))
+  (await sendRaw(app.url, { path: '/dashboard/admin', headers: { cookie, accept: 'text/html', ...headers } }))
     .body;
 const record = (organisationId: number | null, model: string, status: number, count: number) =>
   app.database.query(
@@ -62,18 +62,18 @@ const lane = (name: string): LaneView => ({
 });
 const failed = { status: 500, isCallerMayBeCause: false, owner: 'key 1', milliseconds: 1 };
 
-/** Opens a lane of this node, as failing calls do; answers how to close it again. */
+/** Opens the circuit breaker of a lane through failing calls; returns a function that closes it. */
 function openLane(name: string): () => void {
   const health = app.application.get(LaneHealth, { strict: false });
-  const watched = lane(name);
-  for (let turn = 0; turn < 5; turn += 1)
+  const watchedLane = lane(name);
+  for (let attempt = 0; attempt < 5; attempt += 1)
     health
-      .acquire(watched, 1, monotonicMs())
+      .acquire(watchedLane, 1, monotonicMs())
       ?.failed(monotonicMs(), { ...failed, problem: fault('backend_error') });
-  return () => health.acquireAsLast(watched, 1, monotonicMs() + 1_000)?.responseStarted(monotonicMs());
+  return () => health.acquireAsLast(watchedLane, 1, monotonicMs() + 1_000)?.responseStarted(monotonicMs());
 }
 
-let ours: number;
+let ownOrganisation: number;
 let watch: IncidentWatch;
 
 beforeAll(async () => {
@@ -82,8 +82,8 @@ beforeAll(async () => {
   const organisations = app.database.source.getRepository(Organisation);
   const organisation = organisations.create({ name: 'Ours', slug: 'ours' });
   await organisations.insert(organisation);
-  ours = organisation.id;
-  platform = await person('platform_admin');
+  ownOrganisation = organisation.id;
+  platformCookie = await signInAs('platform_admin');
   const style = 'openai-style';
   const settings = { profile: 'vllm' };
   await app.database.transaction(async (tx) => {
@@ -92,80 +92,84 @@ beforeAll(async () => {
     await editor.upsertProvider(tx, { name: 'own-rack', style, baseUrl: 'https://rack.example', settings });
   });
   await app.application.get(CatalogueService, { strict: false }).reload();
-  await record(ours, 'big', 200, 3);
+  await record(ownOrganisation, 'big', 200, 3);
   await record(null, 'big', 500, 1);
 });
 afterAll(() => app.close());
 
-test('a supplier that needs no credential lacks none', async () => {
-  const { providers } = (await data(platform)).json as { providers: Record<string, unknown>[] };
+test('a supplier that needs no credential is not reported as missing one', async () => {
+  const { providers } = (await data(platformCookie)).json as { providers: Record<string, unknown>[] };
   expect(providers.map(({ provider, credential }) => [provider, credential])).toEqual([
     ['north', 'missing'],
     ['own-rack', 'not-needed'],
   ]);
-  const labels = (await page(platform)).matchAll(/badge-(warn|neutral)"><span>(missing|not needed)</g);
+  const labels = (await page(platformCookie)).matchAll(/badge-(warn|neutral)"><span>(missing|not needed)</g);
   expect([...labels].map(([, tone, label]) => [tone, label])).toEqual([
     ['warn', 'missing'],
     ['neutral', 'not needed'],
   ]);
 });
 
-test('an empty time has its own words', async () => {
-  const body = await page(platform);
+test('an empty period shows its own text', async () => {
+  const body = await page(platformCookie);
   expect(body).toContain('No incidents in this period');
 });
 
-test('traffic is that of the scope; suppliers are the platform’s', async () => {
-  const all = await data(platform);
-  expect(all.status).toBe(200);
-  expect(all.json.total).toMatchObject({
+test('traffic covers the scope, and suppliers are shown to the platform only', async () => {
+  const platformData = await data(platformCookie);
+  expect(platformData.status).toBe(200);
+  expect(platformData.json.total).toMatchObject({
     requests: 4,
     failures: 1,
     failovers: 3,
     cost_usd: 0.004,
     mean_latency_ms: 100,
   });
-  expect(all.json.steps).toHaveLength(24);
-  expect(all.json.providers).toMatchObject([
+  expect(platformData.json.steps).toHaveLength(24);
+  expect(platformData.json.providers).toMatchObject([
     { provider: 'north', credential: 'missing', traffic: { requests: 4 } },
     { provider: 'own-rack', traffic: { requests: 0 } },
   ]);
-  const own = await data(await person('org_owner', ours));
-  expect(own.json).toMatchObject({ total: { requests: 3, failures: 0 }, providers: null, incidents: null });
-  expect((await data(await person('user', ours))).status).toBe(403);
+  const ownData = await data(await signInAs('org_owner', ownOrganisation));
+  expect(ownData.json).toMatchObject({
+    total: { requests: 3, failures: 0 },
+    providers: null,
+    incidents: null,
+  });
+  expect((await data(await signInAs('user', ownOrganisation))).status).toBe(403);
   expect((await data('')).status).toBe(401);
-  expect((await data(platform, '?hours=5')).status).toBe(422);
-  const { steps } = (await data(platform, '?hours=168')).json;
+  expect((await data(platformCookie, '?hours=5')).status).toBe(422);
+  const { steps } = (await data(platformCookie, '?hours=168')).json;
   expect(steps).toHaveLength(7);
 });
 
-test('an open lane is an incident from its opening to its end', async () => {
-  const close = openLane('north');
+test('an open circuit breaker is an incident from opening to closing', async () => {
+  const closeLane = openLane('north');
   await watch.check();
   await watch.check();
   expect(await rows()).toEqual([{ kind: 'lane', subject: 'north big', cause: 'backend_error', over: false }]);
-  expect((await data(platform)).json.providers).toMatchObject([
+  expect((await data(platformCookie)).json.providers).toMatchObject([
     { provider: 'north', circuit: 'open' },
     { provider: 'own-rack', circuit: 'unused' },
   ]);
-  const body = await page(platform);
+  const body = await page(platformCookie);
   expect(body).toContain('Route passed over: north · big · eu');
   expect(body).toContain('under way');
-  close();
+  closeLane();
   await watch.check();
   await watch.check(new Date(Date.now() + 20_000));
   expect(await rows()).toMatchObject([{ kind: 'lane', over: true }]);
-  expect(await page(platform)).toContain('>over<');
+  expect(await page(platformCookie)).toContain('>over<');
 });
 
-test('a lane that opened and closed between two looks is one too', async () => {
+test('a circuit breaker that opened and closed between two polls is recorded as an incident', async () => {
   openLane('brief')();
   await watch.check();
   await watch.check(new Date(Date.now() + 20_000));
   expect((await rows()).at(-1)).toMatchObject({ subject: 'brief big', over: true });
 });
 
-test('so are a refused credential, and a model whose requests fail', async () => {
+test('a rejected credential and a model with failing requests are incidents', async () => {
   await app.database.query(
     `INSERT INTO provider_credential (id, provider_id, label, kind, host, key_id, wrapped_key, nonce, ciphertext, health)
      SELECT gen_random_uuid(), id, 'main', 'bearer', 'https://north.example', 'none', '', '', '', 'rejected'
@@ -187,7 +191,7 @@ test('so are a refused credential, and a model whose requests fail', async () =>
   });
 });
 
-test('the list is paged and old ones are forgotten', async () => {
+test('the incident list is paginated, and old incidents are removed', async () => {
   const log = app.application.get(IncidentLog, { strict: false });
   const first = await log.page(new Date(0), { limit: 2 });
   expect(first.rows).toHaveLength(2);
@@ -197,15 +201,15 @@ test('the list is paged and old ones are forgotten', async () => {
   expect((await rows()).every(({ over }) => !over)).toBe(true);
 });
 
-test('the part that refreshes comes alone to scripts', async () => {
-  const body = await page(platform, { 'hx-request': 'true' });
+test('scripts receive only the refreshing part of the page', async () => {
+  const body = await page(platformCookie, { 'hx-request': 'true' });
   expect(body).not.toContain('<html');
   expect(body).toContain('id="traffic"');
-  expect(await page(platform)).toContain('hx-trigger="every 15s"');
+  expect(await page(platformCookie)).toContain('hx-trigger="every 15s"');
 });
 
-describe('what is open', () => {
-  const fire = (organisationId: number | null, severity: string, kind = 'lane-open') =>
+describe('Open alerts and quarantine', () => {
+  const fireAlert = (organisationId: number | null, severity: string, kind = 'lane-open') =>
     app.database.query(
       `INSERT INTO alert (organisation_id, kind, subject, severity, facts, since, seen_at)
        VALUES ($1, $2, gen_random_uuid()::text, $3, '{}', now(), now())`,
@@ -216,21 +220,25 @@ describe('what is open', () => {
       ...body.matchAll(/href="\/dashboard\/admin\/alerts\?severity&#x3D;(\w+)".*?tile-figure">\D*(\d+)/gs),
     ].map(([, severity, count]) => `${severity} ${count}`);
 
-  test('alerts are counted by severity, each with its list, and only those of the scope', async () => {
-    await fire(null, 'urgent');
-    await fire(null, 'urgent');
-    await fire(null, 'warning');
-    await fire(ours, 'info', 'budget-used');
+  test('alerts of the scope are counted by severity, each with a link to its list', async () => {
+    await fireAlert(null, 'urgent');
+    await fireAlert(null, 'urgent');
+    await fireAlert(null, 'warning');
+    await fireAlert(ownOrganisation, 'info', 'budget-used');
     await app.database.query(
       `INSERT INTO alert (kind, subject, severity, facts, since, seen_at, resolved_at)
        VALUES ('disk-low', 'over', 'warning', '{}', now(), now(), now())`,
     );
-    expect(counts(await page(platform))).toEqual(['urgent 2', 'warning 1', 'info 0']);
-    expect(counts(await page(await person('org_admin', ours)))).toEqual(['urgent 0', 'warning 0', 'info 1']);
+    expect(counts(await page(platformCookie))).toEqual(['urgent 2', 'warning 1', 'info 0']);
+    expect(counts(await page(await signInAs('org_admin', ownOrganisation)))).toEqual([
+      'urgent 0',
+      'warning 0',
+      'info 1',
+    ]);
   });
 
-  test('a quarantine is told to the platform alone, with what it holds; its owners get the way there', async () => {
-    const owner = await person('platform_owner');
+  test('a quarantine is shown only to the platform with its contents, and to owners with a link', async () => {
+    const owner = await signInAs('platform_owner');
     expect(await page(owner)).not.toContain('quarantine');
     const findings = { at: new Date(), jobs: { mail: 3, evaluation: 1 }, processor: { state: 'off' } };
     await app.database.query(
@@ -241,10 +249,10 @@ describe('what is open', () => {
     expect(body).toContain('31 Jan 2026, 12:00:00');
     expect(body).toContain('Journals set aside: 0. Jobs waiting: 4.');
     expect(body).toContain('href="/dashboard/admin/quarantine"');
-    const told = await page(platform);
-    expect(told).toContain('Journals set aside: 0. Jobs waiting: 4.');
-    expect(told).not.toContain('href="/dashboard/admin/quarantine"');
-    expect(await page(await person('org_admin', ours))).not.toContain('Journals set aside');
+    const platformPage = await page(platformCookie);
+    expect(platformPage).toContain('Journals set aside: 0. Jobs waiting: 4.');
+    expect(platformPage).not.toContain('href="/dashboard/admin/quarantine"');
+    expect(await page(await signInAs('org_admin', ownOrganisation))).not.toContain('Journals set aside');
     await app.database.query(
       "UPDATE quarantine SET decisions = '{}', decided_at = now(), released_at = now()",
     );

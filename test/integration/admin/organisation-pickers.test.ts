@@ -1,30 +1,30 @@
-import { House } from './house';
+import { PortalFixture } from './portal-fixture';
 
 const page = '/dashboard/admin/organisations';
 
-let house: House;
+let fixture: PortalFixture;
 
 beforeAll(async () => {
-  house = await House.open();
+  fixture = await PortalFixture.open();
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
-test('among more organisations than a picker lists, the one that is chosen stays chosen', async () => {
-  await house.app.database.query(
+test('a picker keeps the selected organisation when there are more than it lists', async () => {
+  await fixture.app.database.query(
     `INSERT INTO organisation (name, slug) SELECT '!' || n, 'filler-' || n FROM generate_series(1, 5001) n`,
   );
-  const admin = await house.person('platform_admin');
-  await house.post(admin, '/dashboard/toggle-admin-mode', { admin_mode: 'on' });
-  const { id: last } = await house.row<{ id: number }>(
+  const admin = await fixture.person('platform_admin');
+  await fixture.post(admin, '/dashboard/toggle-admin-mode', { admin_mode: 'on' });
+  const { id: last } = await fixture.row<{ id: number }>(
     "INSERT INTO organisation (name, slug) VALUES ('zz last', 'zz-last') RETURNING id",
   );
-  const member = await house.person('user');
-  await house.app.database.query('UPDATE user_account SET organisation_id = $2 WHERE id = $1', [
+  const member = await fixture.person('user');
+  await fixture.app.database.query('UPDATE user_account SET organisation_id = $2 WHERE id = $1', [
     member.id,
     last,
   ]);
-  const chosen = `<option value="${last}" selected>zz last</option>`;
-  const shows = async (path: string) => (await house.get(admin, path)).text;
+  const selectedOption = `<option value="${last}" selected>zz last</option>`;
+  const pageText = async (path: string) => (await fixture.get(admin, path)).text;
   for (const path of [
     `/dashboard/admin/users/${member.id}`,
     `/dashboard/admin/users?org_id=${last}`,
@@ -32,14 +32,14 @@ test('among more organisations than a picker lists, the one that is chosen stays
     `${page}/merge?target_org_id=${last}`,
     `/dashboard/usage?organisation=${last}`,
   ]) {
-    const text = await shows(path);
-    expect([path, text.includes(chosen)]).toEqual([path, true]);
+    const text = await pageText(path);
+    expect([path, text.includes(selectedOption)]).toEqual([path, true]);
   }
-  // Its own page narrows the administration to it, and the strip then says so.
-  expect(await shows(`${page}/${last}`)).toMatch(
+  // The organisation's page sets the administration scope, which the header then shows.
+  expect(await pageText(`${page}/${last}`)).toMatch(
     new RegExp(`action="/dashboard/set-admin-org" class="form">[^]{0,200}name="org_id" value="${last}"`),
   );
-  const narrowed = await house.post(admin, '/dashboard/set-admin-org', { org_id: String(last) });
-  expect(narrowed.body).toMatchObject({ org_id: last });
-  expect((await shows('/dashboard/activity')).split(chosen)).not.toHaveLength(1);
+  const scopeResponse = await fixture.post(admin, '/dashboard/set-admin-org', { org_id: String(last) });
+  expect(scopeResponse.body).toMatchObject({ org_id: last });
+  expect((await pageText('/dashboard/activity')).split(selectedOption)).not.toHaveLength(1);
 });

@@ -1,19 +1,19 @@
-import { formsOf, type PageForm } from '../../support/page-forms';
+import { parseForms, type PageForm } from '../../support/page-forms';
 import type { RawAnswer } from '../web/raw-exchange';
-import { AdminHouse } from './admin-house';
+import { AdminHouse } from './admin-fixture';
 
-let house: AdminHouse;
+let fixture: AdminHouse;
 beforeAll(async () => {
-  house = await AdminHouse.open();
+  fixture = await AdminHouse.open();
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
 const PRICE = '/dashboard/admin/model-prices/update';
 const page = (model: string): string => `/dashboard/admin/models/edit?model=${model}`;
 const schedulesOf = (model: string): string => `/dashboard/admin/models/${model}/price-schedule`;
 
-/** Ten kinds of tokens, each at a price of its own, a call and a minute of audio. */
-const every = {
+/** Ten token kinds with separate prices, a per-call price and a price per audio minute. */
+const allRates = {
   input_price: '1',
   output_price: '2.5',
   cache_read_price: '0.1',
@@ -27,103 +27,103 @@ const every = {
   ppm_price: '0.006',
   per_call_price: '0.0001',
 };
-const numbers = Object.fromEntries(Object.entries(every).map(([name, text]) => [name, Number(text)]));
-const own = Object.keys(every).filter(
+const numbers = Object.fromEntries(Object.entries(allRates).map(([name, text]) => [name, Number(text)]));
+const separateRates = Object.keys(allRates).filter(
   (name) => !['input_price', 'output_price', 'ppm_price', 'per_call_price'].includes(name),
 );
 
-const make = (model: string, rates: object, kind = 'chat') =>
-  house.admin.post('/dashboard/admin/models/create', { model, kind, owned_by: 'tests', ...rates });
+const createModel = (model: string, rates: object, kind = 'chat') =>
+  fixture.admin.post('/dashboard/admin/models/create', { model, kind, owned_by: 'tests', ...rates });
 
-async function opened(model: string, action: string): Promise<{ form: PageForm; body: string }> {
-  const { status, body } = await house.admin.page(page(model));
-  const form = formsOf(body).find((one) => one.action === action);
+async function openForm(model: string, action: string): Promise<{ form: PageForm; body: string }> {
+  const { status, body } = await fixture.admin.page(page(model));
+  const form = parseForms(body).find((one) => one.action === action);
   if (status !== 200 || form === undefined) throw new Error(`${page(model)} has no form for ${action}`);
   return { form, body };
 }
 
-/** The form is sent as the page filled it in, with the changes that a person made to it. */
-async function send(model: string, action: string, typed: Record<string, string>): Promise<RawAnswer> {
-  const { form } = await opened(model, action);
+/** Submits the form as rendered, with the given inputs replaced. */
+async function submitForm(model: string, action: string, inputs: Record<string, string>): Promise<RawAnswer> {
+  const { form } = await openForm(model, action);
   const fields = new URLSearchParams(
     form.fields.filter(({ isSent }) => isSent).map(({ name, value }): [string, string] => [name, value]),
   );
-  expect(Object.keys(typed).filter((name) => !fields.has(name))).toEqual([]);
-  for (const [name, value] of Object.entries(typed)) fields.set(name, value);
-  return house.admin.form(action, fields);
+  expect(Object.keys(inputs).filter((name) => !fields.has(name))).toEqual([]);
+  for (const [name, value] of Object.entries(inputs)) fields.set(name, value);
+  return fixture.admin.form(action, fields);
 }
 
-const inForce = async (model: string) => (await house.admin.get(schedulesOf(model))).json['price'];
+const currentPrice = async (model: string) => (await fixture.admin.get(schedulesOf(model))).json['price'];
 
-/** The part of a form that is folded away until one asks for it. */
-const folded = (body: string, action: string): string =>
+/** Returns the collapsed part of a form. */
+const collapsedPart = (body: string, action: string): string =>
   /<details\b[^]*?<\/details>/.exec(body.slice(body.indexOf(`action="${action}"`)))?.[0] ?? '';
 
-test('the page sets every rate of a price, and a rate that is emptied falls back again', async () => {
-  await make('whole', { input_price: 9, output_price: 9 });
-  expect((await send('whole', PRICE, every)).status).toBe(303);
-  expect(await inForce('whole')).toMatchObject(numbers);
-  // A field that the person leaves alone stays, to the last digit.
-  expect((await send('whole', PRICE, { input_price: '1.5' })).status).toBe(303);
-  expect(await inForce('whole')).toMatchObject({ ...numbers, input_price: 1.5 });
-  for (const name of own) {
-    expect((await send('whole', PRICE, { [name]: '' })).status).toBe(303);
-    expect(await inForce('whole')).toMatchObject({ [name]: null });
+test('the page sets every rate of a price, and clearing a rate restores its fallback', async () => {
+  await createModel('whole', { input_price: 9, output_price: 9 });
+  expect((await submitForm('whole', PRICE, allRates)).status).toBe(303);
+  expect(await currentPrice('whole')).toMatchObject(numbers);
+  // An untouched field keeps all digits.
+  expect((await submitForm('whole', PRICE, { input_price: '1.5' })).status).toBe(303);
+  expect(await currentPrice('whole')).toMatchObject({ ...numbers, input_price: 1.5 });
+  for (const name of separateRates) {
+    expect((await submitForm('whole', PRICE, { [name]: '' })).status).toBe(303);
+    expect(await currentPrice('whole')).toMatchObject({ [name]: null });
   }
-  const { form, body } = await opened('whole', PRICE);
-  expect(form.fields.filter(({ name }) => own.includes(name)).map(({ value }) => value)).toEqual(
-    own.map(() => ''),
+  const { form, body } = await openForm('whole', PRICE);
+  expect(form.fields.filter(({ name }) => separateRates.includes(name)).map(({ value }) => value)).toEqual(
+    separateRates.map(() => ''),
   );
   expect(body).toContain('Same as “Input”');
   expect(body).toContain('Same as “Cache write”');
 });
 
-test('the usual rates are in sight; the others are folded away until one of them is set', async () => {
-  await make('plain', { input_price: 1, output_price: 2, cache_read_price: 0.5 });
-  const closed = folded((await opened('plain', PRICE)).body, PRICE);
+test('the usual rates are visible, and the others are collapsed until one of them is set', async () => {
+  await createModel('plain', { input_price: 1, output_price: 2, cache_read_price: 0.5 });
+  const collapsed = collapsedPart((await openForm('plain', PRICE)).body, PRICE);
   for (const name of ['input_price', 'output_price', 'cache_read_price', 'cache_write_price'])
-    expect(closed).not.toContain(`name="${name}"`);
-  expect(closed.match(/ name="\w+_price"/g)).toHaveLength(8);
-  expect(closed).toMatch(/^<details[^>]*><summary>Further rates</);
-  expect(closed).not.toMatch(/^<details[^>]* open/);
-  await send('plain', PRICE, { reasoning_price: '4' });
-  expect(folded((await opened('plain', PRICE)).body, PRICE)).toMatch(/^<details[^>]* open/);
-  // A model that is not sold by tokens shows what it is sold by.
-  await make('spoken', {}, 'transcription');
-  expect(folded((await opened('spoken', PRICE)).body, PRICE)).toMatch(/^<details[^>]* open/);
+    expect(collapsed).not.toContain(`name="${name}"`);
+  expect(collapsed.match(/ name="\w+_price"/g)).toHaveLength(8);
+  expect(collapsed).toMatch(/^<details[^>]*><summary>Further rates</);
+  expect(collapsed).not.toMatch(/^<details[^>]* open/);
+  await submitForm('plain', PRICE, { reasoning_price: '4' });
+  expect(collapsedPart((await openForm('plain', PRICE)).body, PRICE)).toMatch(/^<details[^>]* open/);
+  // A model that is not priced per token shows its own unit.
+  await createModel('spoken', {}, 'transcription');
+  expect(collapsedPart((await openForm('spoken', PRICE)).body, PRICE)).toMatch(/^<details[^>]* open/);
 });
 
-test('what is wrong in a folded rate is shown, with what was typed', async () => {
-  await make('wrong', { input_price: 1, output_price: 2 });
-  const refused = await send('wrong', PRICE, { image_price: 'much' });
-  expect(refused.status).toBe(422);
-  const shown = folded(refused.body, PRICE);
-  expect(shown).toMatch(/^<details[^>]* open/);
-  expect(shown).toContain('value="much"');
-  expect(shown).toContain('aria-invalid="true"');
+test('an error in a collapsed rate is shown with the submitted value', async () => {
+  await createModel('wrong', { input_price: 1, output_price: 2 });
+  const refusal = await submitForm('wrong', PRICE, { image_price: 'much' });
+  expect(refusal.status).toBe(422);
+  const rates = collapsedPart(refusal.body, PRICE);
+  expect(rates).toMatch(/^<details[^>]* open/);
+  expect(rates).toContain('value="much"');
+  expect(rates).toContain('aria-invalid="true"');
 });
 
-test('a schedule starts from the price in force, sets every rate, and leaves out what is emptied', async () => {
-  await make('timed', { input_price: 1, output_price: 2, cache_read_price: 0.5, reasoning_price: 3 });
+test('a schedule starts from the current price, sets every rate and omits cleared ones', async () => {
+  await createModel('timed', { input_price: 1, output_price: 2, cache_read_price: 0.5, reasoning_price: 3 });
   const action = schedulesOf('timed');
   const span = (year: number) => ({ starts_at: `${year}-01-01T00:00`, ends_at: `${year}-02-01T00:00` });
   expect(
-    (await send('timed', action, { ...span(2080), input_price: '0.8', reasoning_price: '' })).status,
+    (await submitForm('timed', action, { ...span(2080), input_price: '0.8', reasoning_price: '' })).status,
   ).toBe(303);
-  expect((await send('timed', action, { ...span(2081), ...every })).status).toBe(303);
-  expect((await house.admin.get(action)).json['schedules']).toMatchObject([
+  expect((await submitForm('timed', action, { ...span(2081), ...allRates })).status).toBe(303);
+  expect((await fixture.admin.get(action)).json['schedules']).toMatchObject([
     { price: { input_price: 0.8, output_price: 2, cache_read_price: 0.5, reasoning_price: null } },
     { price: numbers },
   ]);
-  expect(await inForce('timed')).toMatchObject({ input_price: 1, reasoning_price: 3 });
+  expect(await currentPrice('timed')).toMatchObject({ input_price: 1, reasoning_price: 3 });
 });
 
-test('empty fields alone are no price: nothing becomes free by omission', async () => {
-  await make('unpriced', {}, 'transcription');
-  expect((await send('unpriced', PRICE, {})).status).toBe(422);
+test('a form with only empty fields is refused, so that no model becomes free by omission', async () => {
+  await createModel('unpriced', {}, 'transcription');
+  expect((await submitForm('unpriced', PRICE, {})).status).toBe(422);
   const span = { starts_at: '2080-01-01T00:00', ends_at: '' };
-  expect((await send('unpriced', schedulesOf('unpriced'), span)).status).toBe(422);
-  expect(await inForce('unpriced')).toBeNull();
-  expect((await send('unpriced', PRICE, { ppm_price: '0.006' })).status).toBe(303);
-  expect(await inForce('unpriced')).toMatchObject({ ppm_price: 0.006, input_price: 0 });
+  expect((await submitForm('unpriced', schedulesOf('unpriced'), span)).status).toBe(422);
+  expect(await currentPrice('unpriced')).toBeNull();
+  expect((await submitForm('unpriced', PRICE, { ppm_price: '0.006' })).status).toBe(303);
+  expect(await currentPrice('unpriced')).toMatchObject({ ppm_price: 0.006, input_price: 0 });
 });

@@ -1,13 +1,13 @@
-import { AdminHouse } from './admin-house';
+import { AdminHouse } from './admin-fixture';
 
-let house: AdminHouse;
+let fixture: AdminHouse;
 beforeAll(async () => {
-  house = await AdminHouse.open();
+  fixture = await AdminHouse.open();
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
-test('a schedule that is edited keeps its own rates; none starts at no time, and none is half of a price', async () => {
-  await house.admin.post('/dashboard/admin/models/create', {
+test('an edited schedule keeps its own rates, and a schedule without start or with half a price is refused', async () => {
+  await fixture.admin.post('/dashboard/admin/models/create', {
     model: 'edited',
     kind: 'chat',
     owned_by: 'tests',
@@ -15,23 +15,26 @@ test('a schedule that is edited keeps its own rates; none starts at no time, and
     output_price: '2',
   });
   const path = '/dashboard/admin/models/edited/price-schedule';
-  const made = await house.admin.post(path, { starts_at: '2030-01-01T00:00:00Z', input_price: '0.5' });
-  const edited = await house.admin.post(path, { id: made.json['id'], output_price: '6' });
-  expect(edited.json).toMatchObject({ price: { input_price: 0.5, output_price: 6 } });
+  const createResponse = await fixture.admin.post(path, {
+    starts_at: '2030-01-01T00:00:00Z',
+    input_price: '0.5',
+  });
+  const editResponse = await fixture.admin.post(path, { id: createResponse.json['id'], output_price: '6' });
+  expect(editResponse.json).toMatchObject({ price: { input_price: 0.5, output_price: 6 } });
   for (const starts_at of [null, ''])
-    expect(await house.admin.post(path, { starts_at, input_price: '0.5' })).toMatchObject({
+    expect(await fixture.admin.post(path, { starts_at, input_price: '0.5' })).toMatchObject({
       status: 422,
       json: { detail: [{ loc: ['body', 'starts_at'] }] },
     });
 
-  await house.admin.post('/dashboard/admin/models/create', {
+  await fixture.admin.post('/dashboard/admin/models/create', {
     model: 'bare',
     kind: 'chat',
     owned_by: 'tests',
   });
-  const half = await house.admin.post('/dashboard/admin/models/bare/price-schedule', {
+  const halfPriceResponse = await fixture.admin.post('/dashboard/admin/models/bare/price-schedule', {
     starts_at: '2030-01-01T00:00:00Z',
     output_price: '6',
   });
-  expect(half).toMatchObject({ status: 422, json: { code: 'validation_error' } });
+  expect(halfPriceResponse).toMatchObject({ status: 422, json: { code: 'validation_error' } });
 });

@@ -2,108 +2,124 @@ import { gzipSync } from 'node:zlib';
 import { Canary } from '../../../proofs/hostile/addresses/canary';
 import { connectable, refusedTexts } from '../../../proofs/hostile/addresses/payloads';
 import { ScriptedSupplier } from '../../support/scripted-supplier';
-import { AdminHouse, type Json, type JsonAnswer } from './admin-house';
+import { AdminHouse, type Json, type AdminJsonResponse } from './admin-fixture';
 
-/** Rows 65 to 67 of the threats: whatever an administrator types as an address, nothing inside is reached. */
-let house: AdminHouse;
+/** Rows 65 to 67 of the threat model: no address that an administrator enters reaches an internal service. */
+let fixture: AdminHouse;
 let canary: Canary;
-let elsewhere: Canary;
+let otherCanary: Canary;
 let supplier: ScriptedSupplier;
 let providerId: number;
-let texts: string[];
+let internalAddresses: string[];
 
 const SECRET = 'sk-stored-secret-0123456789';
 const PROVIDERS = '/dashboard/admin/providers';
-const oauth = (address: string): object => ({ settings: { oauth: { token_url: address } } });
+const oauthSettings = (address: string): object => ({ settings: { oauthSettings: { token_url: address } } });
 
 beforeAll(async () => {
-  [canary, elsewhere, supplier] = await Promise.all([
+  [canary, otherCanary, supplier] = await Promise.all([
     Canary.listen(),
     Canary.listen(),
     ScriptedSupplier.start(),
   ]);
   const { port } = new URL(supplier.url);
-  house = await AdminHouse.open({
-    environment: { SUPPLIER_ALLOW: `127.0.0.1:${port}=127.0.0.1,localhost:${elsewhere.port}=127.0.0.1` },
+  fixture = await AdminHouse.open({
+    environment: { SUPPLIER_ALLOW: `127.0.0.1:${port}=127.0.0.1,localhost:${otherCanary.port}=127.0.0.1` },
   });
-  texts = refusedTexts(canary.port);
+  internalAddresses = refusedTexts(canary.port);
   supplier.answer = { body: { choices: [] } };
-  const made = await house.admin.post(PROVIDERS, {
+  const createResponse = await fixture.admin.post(PROVIDERS, {
     name: 'stored',
     style: 'openai-style',
     base_url: `${supplier.url}/v1`,
     secret: SECRET,
   });
-  providerId = made.json['id'] as number;
+  providerId = createResponse.json['id'] as number;
 });
 afterAll(async () => {
-  await house.close();
-  await Promise.all([canary.stop(), elsewhere.stop(), supplier.stop()]);
+  await fixture.close();
+  await Promise.all([canary.stop(), otherCanary.stop(), supplier.stop()]);
 });
 
-/** The addresses for which the answer is not the one that is wanted. */
-async function oddOnes(
+/** Returns the addresses with an unexpected response. */
+async function findUnexpected(
   addresses: readonly string[],
-  ask: (address: string) => Promise<JsonAnswer>,
-  isRight: (answer: JsonAnswer) => boolean,
+  request: (address: string) => Promise<AdminJsonResponse>,
+  isExpected: (answer: AdminJsonResponse) => boolean,
 ): Promise<string[]> {
-  const odd: string[] = [];
+  const unexpected: string[] = [];
   const queue = [...addresses];
-  const work = async (): Promise<void> => {
+  const processQueue = async (): Promise<void> => {
     for (let address = queue.pop(); address !== undefined; address = queue.pop()) {
-      const answer = await ask(address);
-      if (!isRight(answer)) odd.push(`${address}: ${answer.status} ${JSON.stringify(answer.json)}`);
+      const answer = await request(address);
+      if (!isExpected(answer)) unexpected.push(`${address}: ${answer.status} ${JSON.stringify(answer.json)}`);
     }
   };
-  await Promise.all([work(), work(), work(), work()]);
-  return odd;
+  await Promise.all([processQueue(), processQueue(), processQueue(), processQueue()]);
+  return unexpected;
 }
 
-const isRefused = ({ status, json }: JsonAnswer): boolean =>
+const isRefused = ({ status, json }: AdminJsonResponse): boolean =>
   (status === 400 && json['code'] === 'invalid_provider') ||
-  // A text with control characters is no line, before it is no address.
+  // Control characters fail the text validation before the address validation.
   (status === 422 && json['code'] === 'validation_error');
 
 const providers = (): Promise<Json[]> =>
-  house.app.database.query('SELECT id, base_url, settings, removed_at FROM provider ORDER BY id');
+  fixture.app.database.query('SELECT id, base_url, settings, removed_at FROM provider ORDER BY id');
 
-test('the canary counts, and there are 120 addresses at least', async () => {
+test('the canary counts connections, and the list has at least 120 addresses', async () => {
   await fetch(`http://127.0.0.1:${canary.port}/here`);
   expect(canary.connections).toBe(1);
   canary.connections = 0;
-  expect(texts.length).toBeGreaterThanOrEqual(120);
+  expect(internalAddresses.length).toBeGreaterThanOrEqual(120);
 });
 
-test('no such address is stored, of a new provider or of one that is there', async () => {
-  const before = await providers();
-  const create = (more: object) =>
-    house.admin.post(PROVIDERS, { name: 'inside', style: 'openai-style', ...more });
-  expect(await oddOnes(texts, (address) => create({ base_url: address }), isRefused)).toEqual([]);
-  const tokens = (address: string) => create({ base_url: 'https://api.example.com', ...oauth(address) });
-  expect(await oddOnes(texts.slice(-130), tokens, isRefused)).toEqual([]);
-  const update = (more: object) => house.admin.post(`${PROVIDERS}/${providerId}/update`, more);
-  expect(await oddOnes(texts, (address) => update({ base_url: address }), isRefused)).toEqual([]);
-  expect(await oddOnes(texts.slice(-130), (address) => update(oauth(address)), isRefused)).toEqual([]);
-  expect(await providers()).toEqual(before);
+test('no internal address is stored for a new or an existing provider', async () => {
+  const providersBefore = await providers();
+  const create = (fields: object) =>
+    fixture.admin.post(PROVIDERS, { name: 'inside', style: 'openai-style', ...fields });
+  expect(
+    await findUnexpected(internalAddresses, (address) => create({ base_url: address }), isRefused),
+  ).toEqual([]);
+  const tokens = (address: string) =>
+    create({ base_url: 'https://api.example.com', ...oauthSettings(address) });
+  expect(await findUnexpected(internalAddresses.slice(-130), tokens, isRefused)).toEqual([]);
+  const update = (fields: object) => fixture.admin.post(`${PROVIDERS}/${providerId}/update`, fields);
+  expect(
+    await findUnexpected(internalAddresses, (address) => update({ base_url: address }), isRefused),
+  ).toEqual([]);
+  expect(
+    await findUnexpected(
+      internalAddresses.slice(-130),
+      (address) => update(oauthSettings(address)),
+      isRefused,
+    ),
+  ).toEqual([]);
+  expect(await providers()).toEqual(providersBefore);
   expect(canary.connections).toBe(0);
 }, 120_000);
 
-test('no such address is connected to by a test, with a typed secret or with the stored one', async () => {
-  const isUnreached = (answer: JsonAnswer): boolean =>
+test('no internal address is connected to by a test, with a typed or with the stored secret', async () => {
+  const isUnreached = (answer: AdminJsonResponse): boolean =>
     ['address', 'dns', 'configuration'].includes(String(answer.json['failure'])) || isRefused(answer);
-  const heard = supplier.heard.length;
-  for (const more of [{ style: 'openai-style', secret: 'typed-secret-1234' }, { provider_id: providerId }]) {
+  const requestsBefore = supplier.requests.length;
+  for (const credentials of [
+    { style: 'openai-style', secret: 'typed-secret-1234' },
+    { provider_id: providerId },
+  ]) {
     const probe = (address: string) =>
-      house.admin.post(`${PROVIDERS}/test`, { upstream_model: 'm', base_url: address, ...more });
-    expect(await oddOnes([...texts, ...connectable(canary.port)], probe, isUnreached)).toEqual([]);
+      fixture.admin.post(`${PROVIDERS}/test`, { upstream_model: 'm', base_url: address, ...credentials });
+    expect(
+      await findUnexpected([...internalAddresses, ...connectable(canary.port)], probe, isUnreached),
+    ).toEqual([]);
   }
   expect(canary.connections).toBe(0);
-  expect(supplier.heard).toHaveLength(heard);
+  expect(supplier.requests).toHaveLength(requestsBefore);
 }, 120_000);
 
-describe('the test of a provider', () => {
-  const probe = (more: object = {}) =>
-    house.admin.post(`${PROVIDERS}/test`, { upstream_model: 'm', provider_id: providerId, ...more });
+describe('The provider connection test', () => {
+  const probe = (fields: object = {}) =>
+    fixture.admin.post(`${PROVIDERS}/test`, { upstream_model: 'm', provider_id: providerId, ...fields });
 
   test('follows no redirect, whatever its status', async () => {
     for (const status of [301, 302, 303, 307, 308]) {
@@ -116,9 +132,9 @@ describe('the test of a provider', () => {
     expect(canary.connections).toBe(0);
   });
 
-  test('reads a megabyte at most, also of what is packed, and shows nothing of a body that is none', async () => {
-    const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, 0x20));
-    supplier.answer = { headers: { 'content-encoding': 'gzip' }, body: bomb };
+  test('reads at most one megabyte, also after decompression, and shows no part of an invalid body', async () => {
+    const zipBomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, 0x20));
+    supplier.answer = { headers: { 'content-encoding': 'gzip' }, body: zipBomb };
     expect((await probe()).json).toMatchObject({ ok: false });
     supplier.answer = { body: Buffer.alloc(3 * 1024 * 1024, 0x20) };
     expect((await probe()).json).toMatchObject({ ok: false });
@@ -128,47 +144,47 @@ describe('the test of a provider', () => {
     expect(JSON.stringify(page.json)).not.toContain('inside-page-canary');
   });
 
-  test('waits ten seconds at most', async () => {
+  test('times out after ten seconds', async () => {
     supplier.answer = { body: '{"choices":', rest: '[]}' };
-    const begun = Date.now();
-    const answer = await fetch(`${house.app.url}${PROVIDERS}/test`, {
+    const startedAt = Date.now();
+    const answer = await fetch(`${fixture.app.url}${PROVIDERS}/test`, {
       method: 'POST',
-      headers: { ...house.admin.headers, 'content-type': 'application/json' },
+      headers: { ...fixture.admin.headers, 'content-type': 'application/json' },
       body: JSON.stringify({ upstream_model: 'm', provider_id: providerId }),
     });
     expect(await answer.json()).toMatchObject({ ok: false, failure: 'timeout' });
-    expect(Date.now() - begun).toBeLessThan(40_000);
+    expect(Date.now() - startedAt).toBeLessThan(40_000);
     supplier.resume();
   });
 });
 
-test('another host clears the stored secret, and no request of any kind brings it there', async () => {
+test('a changed host clears the stored secret, and no request sends the secret to the new host', async () => {
   supplier.answer = { body: { choices: [] } };
-  const address = `http://localhost:${elsewhere.port}/v1`;
-  const probe = (more: object = {}) =>
-    house.admin.post(`${PROVIDERS}/test`, { upstream_model: 'm', provider_id: providerId, ...more });
+  const address = `http://localhost:${otherCanary.port}/v1`;
+  const probe = (fields: object = {}) =>
+    fixture.admin.post(`${PROVIDERS}/test`, { upstream_model: 'm', provider_id: providerId, ...fields });
   expect((await probe({ base_url: address })).json).toMatchObject({ ok: false, failure: 'configuration' });
-  // The same host by another name or port is another host.
+  // Another name or port counts as another host.
   const { port } = new URL(supplier.url);
-  const before = supplier.heard.length;
+  const requestsBefore = supplier.requests.length;
   for (const other of [`http://localhost:${port}/v1`, `https://127.0.0.1:${port}/v1`])
     expect((await probe({ base_url: other })).json).toMatchObject({ ok: false });
-  expect(supplier.heard).toHaveLength(before);
+  expect(supplier.requests).toHaveLength(requestsBefore);
 
-  const moved = await house.admin.post(`${PROVIDERS}/${providerId}/update`, { base_url: address });
-  expect(moved.json).toMatchObject({ secrets: [], cleared_secrets: ['portal'] });
-  const [wiped] = await house.app.database.query<Json>(
+  const updateResponse = await fixture.admin.post(`${PROVIDERS}/${providerId}/update`, { base_url: address });
+  expect(updateResponse.json).toMatchObject({ secrets: [], cleared_secrets: ['portal'] });
+  const [wiped] = await fixture.app.database.query<Json>(
     'SELECT octet_length(ciphertext) AS size FROM provider_credential WHERE provider_id = $1',
     [providerId],
   );
   expect(wiped).toEqual({ size: 0 });
   expect((await probe()).json).toMatchObject({ ok: false, failure: 'configuration' });
-  // Moved back, it is not there again.
-  await house.admin.post(`${PROVIDERS}/${providerId}/update`, { base_url: `${supplier.url}/v1` });
+  // Restoring the address does not restore the secret.
+  await fixture.admin.post(`${PROVIDERS}/${providerId}/update`, { base_url: `${supplier.url}/v1` });
   expect((await probe()).json).toMatchObject({ ok: false, failure: 'configuration' });
-  expect(elsewhere.requests.flatMap(({ headers }) => Object.values(headers).flat()).join()).not.toContain(
+  expect(otherCanary.requests.flatMap(({ headers }) => Object.values(headers).flat()).join()).not.toContain(
     SECRET,
   );
-  expect(elsewhere.requests).toEqual([]);
-  expect(house.app.log.join('')).not.toContain(SECRET);
+  expect(otherCanary.requests).toEqual([]);
+  expect(fixture.app.log.join('')).not.toContain(SECRET);
 });

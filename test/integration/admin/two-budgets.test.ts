@@ -1,31 +1,32 @@
 import { budgetsOfUser, Limits, limitRefs } from '#product/billing';
 import { parseUsd } from '#product/kernel';
-import { formsOf } from '../../support/page-forms';
-import { House, type Person } from './house';
+import { parseForms } from '../../support/page-forms';
+import { PortalFixture, type Person } from './portal-fixture';
 
-/** The monthly budget of the platform and the budget of the organisation are two, each with its own right. */
-let house: House;
-let platform: Person;
+/** Separate budgets of platform and organisation for one user, each with its own permission. */
+let fixture: PortalFixture;
+let platformAdmin: Person;
 let admin: Person;
 let person: Person;
 beforeAll(async () => {
-  house = await House.open();
-  [platform, admin, person] = [
-    await house.person('platform_admin'),
-    await house.person('org_admin'),
-    await house.person('user'),
+  fixture = await PortalFixture.open();
+  [platformAdmin, admin, person] = [
+    await fixture.person('platform_admin'),
+    await fixture.person('org_admin'),
+    await fixture.person('user'),
   ];
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
 const path = (act = ''): string => `/dashboard/admin/users/${person.id}${act === '' ? '' : `/${act}`}`;
-const set = (by: Person, act: string, form: object) => house.post(by, path(act), form);
-const both = () => house.app.application.get(Limits, { strict: false }).states(budgetsOfUser(person.id));
+const saveForm = (by: Person, action: string, form: object) => fixture.post(by, path(action), form);
+const budgetStates = () =>
+  fixture.app.application.get(Limits, { strict: false }).states(budgetsOfUser(person.id));
 const until = new Date(Date.now() + 86_400_000).toISOString();
 const prepaid = { billing_type: 'prepaid' };
 
-test('what the platform set stays, whatever an administrator of the organisation does', async () => {
-  await set(platform, 'monthly-budget', { monthly_budget: 5 });
+test("the platform's monthly budget is unaffected by actions of an organisation administrator", async () => {
+  await saveForm(platformAdmin, 'monthly-budget', { monthly_budget: 5 });
   const attempts: readonly { budget?: number | null; budget_period?: string }[] = [
     { ...prepaid, budget: 900, budget_period: 'daily' },
     { ...prepaid, budget: null },
@@ -33,35 +34,35 @@ test('what the platform set stays, whatever an administrator of the organisation
     { ...prepaid, budget_period: 'rolling' },
   ];
   for (const form of attempts) {
-    expect((await set(admin, 'billing-config', form)).status).toBe(200);
+    expect((await saveForm(admin, 'billing-config', form)).status).toBe(200);
     const raise = { raise_amount: 900, raise_until: until, reason: 'More.' };
-    expect((await set(admin, 'budget-raise', raise)).status).toBe(form.budget === null ? 409 : 200);
-    const [monthly] = await both();
+    expect((await saveForm(admin, 'budget-raise', raise)).status).toBe(form.budget === null ? 409 : 200);
+    const [monthly] = await budgetStates();
     expect(monthly).toMatchObject({ limit: parseUsd('5'), period: 'monthly', raised: 0n });
   }
-  expect((await set(admin, 'monthly-budget', { monthly_budget: 900 })).status).toBe(403);
+  expect((await saveForm(admin, 'monthly-budget', { monthly_budget: 900 })).status).toBe(403);
 });
 
-test('each changes alone, with its own period, and a call is held by both', async () => {
-  await set(platform, 'monthly-budget', { monthly_budget: 5 });
-  await set(admin, 'budget-raise', { raise_amount: null });
-  await set(admin, 'billing-config', { ...prepaid, budget: 3, budget_period: 'daily' });
-  expect(await both()).toMatchObject([
+test('both budgets change independently, with their own periods, and both limit a call', async () => {
+  await saveForm(platformAdmin, 'monthly-budget', { monthly_budget: 5 });
+  await saveForm(admin, 'budget-raise', { raise_amount: null });
+  await saveForm(admin, 'billing-config', { ...prepaid, budget: 3, budget_period: 'daily' });
+  expect(await budgetStates()).toMatchObject([
     { limit: parseUsd('5'), period: 'monthly' },
     { limit: parseUsd('3'), period: 'daily' },
   ]);
   const owner = { userId: person.id, keyId: 1, projectId: null, departmentId: null, organisationId: null };
   expect(limitRefs({ ...owner, walletId: null })).toEqual(expect.arrayContaining(budgetsOfUser(person.id)));
-  await set(platform, 'monthly-budget', { monthly_budget: null });
-  expect(await both()).toMatchObject([null, { limit: parseUsd('3'), period: 'daily' }]);
+  await saveForm(platformAdmin, 'monthly-budget', { monthly_budget: null });
+  expect(await budgetStates()).toMatchObject([null, { limit: parseUsd('3'), period: 'daily' }]);
 });
 
-test('the page of the person has a form of each, with its own amount', async () => {
-  await set(platform, 'monthly-budget', { monthly_budget: 5 });
-  await set(admin, 'billing-config', { ...prepaid, budget: 3, budget_period: 'daily' });
-  const { text } = await house.get(platform, path());
+test('the user page has one form per budget, each with its own amount', async () => {
+  await saveForm(platformAdmin, 'monthly-budget', { monthly_budget: 5 });
+  await saveForm(admin, 'billing-config', { ...prepaid, budget: 3, budget_period: 'daily' });
+  const { text } = await fixture.get(platformAdmin, path());
   const field = (act: string, name: string) =>
-    formsOf(text)
+    parseForms(text)
       .find(({ action }) => action === path(act))
       ?.fields.find((one) => one.name === name)?.value;
   expect([field('monthly-budget', 'monthly_budget'), field('billing-config', 'budget')]).toEqual(['5', '3']);

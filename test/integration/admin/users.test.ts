@@ -1,81 +1,83 @@
 import { Ledger } from '#product/billing';
 import type { UserRole } from '../../../src/kernel';
-import { addKey } from '../../support/people';
+import { addKey } from '../../support/users';
 import { until } from '../../support/until';
-import { House, type Person } from './house';
+import { PortalFixture, type Person } from './portal-fixture';
 
 const page = '/dashboard/admin/users';
 
-describe('the administration of people', () => {
-  let house: House;
-  let platform: Person;
+describe('Administration of users', () => {
+  let fixture: PortalFixture;
+  let platformAdmin: Person;
   let admin: Person;
   let owner: Person;
 
   beforeAll(async () => {
-    house = await House.open();
-    [platform, admin, owner] = await Promise.all([
-      house.person('platform_admin'),
-      house.person('org_admin'),
-      house.person('org_owner'),
+    fixture = await PortalFixture.open();
+    [platformAdmin, admin, owner] = await Promise.all([
+      fixture.person('platform_admin'),
+      fixture.person('org_admin'),
+      fixture.person('org_owner'),
     ]);
   });
-  afterAll(() => house.close());
+  afterAll(() => fixture.close());
 
   const roleOf = async (id: number): Promise<string> =>
-    (await house.row<{ role: string }>('SELECT role FROM user_account WHERE id = $1', [id])).role;
-  const set = (who: Person | null, id: number, act: string, json: object) =>
-    house.post(who, `${page}/${id}/${act}`, json);
+    (await fixture.row<{ role: string }>('SELECT role FROM user_account WHERE id = $1', [id])).role;
+  const updateUser = (actor: Person | null, id: number, action: string, json: object) =>
+    fixture.post(actor, `${page}/${id}/${action}`, json);
 
-  test('a list shows the people of the role’s scope and nobody else', async () => {
-    const stranger = await house.person('user', { organisationId: house.theirs });
-    const ours = await house.get(admin, page);
-    expect(ours.status).toBe(200);
-    expect(ours.text).toContain(owner.email);
-    expect(ours.text).not.toContain(stranger.email);
-    expect((await house.get(platform, `${page}?q=${stranger.email}`)).text).toContain(stranger.email);
-    expect((await house.get(admin, `${page}?q=${stranger.email}`)).text).not.toContain(`${stranger.email}</`);
-    const file = await house.get(admin, `${page}/export`);
+  test("the list shows only users within the role's scope", async () => {
+    const stranger = await fixture.person('user', { organisationId: fixture.otherOrganisation });
+    const ownList = await fixture.get(admin, page);
+    expect(ownList.status).toBe(200);
+    expect(ownList.text).toContain(owner.email);
+    expect(ownList.text).not.toContain(stranger.email);
+    expect((await fixture.get(platformAdmin, `${page}?q=${stranger.email}`)).text).toContain(stranger.email);
+    expect((await fixture.get(admin, `${page}?q=${stranger.email}`)).text).not.toContain(
+      `${stranger.email}</`,
+    );
+    const file = await fixture.get(admin, `${page}/export`);
     expect(file.text).toContain(owner.email);
     expect(file.text).not.toContain(stranger.email);
-    expect((await house.get(await house.person('user'), page)).status).toBe(403);
-    expect((await house.get(admin, `${page}?role=king`)).status).toBe(422);
+    expect((await fixture.get(await fixture.person('user'), page)).status).toBe(403);
+    expect((await fixture.get(admin, `${page}?role=king`)).status).toBe(422);
   });
 
-  test('a department’s administrator sees their department', async () => {
-    const { id: departmentId } = await house.row<{ id: number }>(
+  test('a department administrator sees only their department', async () => {
+    const { id: departmentId } = await fixture.row<{ id: number }>(
       `INSERT INTO department (organisation_id, name) VALUES ($1, 'Research') RETURNING id`,
-      [house.ours],
+      [fixture.ownOrganisation],
     );
-    const head = await house.person('department_admin', { departmentId });
-    const member = await house.person('user', { departmentId });
-    const { text } = await house.get(head, page);
+    const head = await fixture.person('department_admin', { departmentId });
+    const member = await fixture.person('user', { departmentId });
+    const { text } = await fixture.get(head, page);
     expect(text).toContain(member.email);
     expect(text).not.toContain(owner.email);
-    expect((await house.get(head, `${page}/${member.id}`)).status).toBe(200);
-    expect((await house.get(head, `${page}/${owner.id}`)).status).toBe(404);
-    expect((await set(head, member.id, 'role', { role: 'user' })).status).toBe(403);
+    expect((await fixture.get(head, `${page}/${member.id}`)).status).toBe(200);
+    expect((await fixture.get(head, `${page}/${owner.id}`)).status).toBe(404);
+    expect((await updateUser(head, member.id, 'role', { role: 'user' })).status).toBe(403);
   });
 
   test.each(['overview', 'keys', 'usage', 'billing', 'sessions', 'audit'])(
-    'the tab %s of a person',
+    "a user's %s tab opens within the scope and returns 404 outside it",
     async (tab) => {
-      const shown = await house.get(platform, `${page}/${owner.id}?tab=${tab}`);
-      expect(shown.status).toBe(200);
-      expect(shown.text).toContain(owner.email);
-      expect((await house.get(admin, `${page}/${platform.id}?tab=${tab}`)).status).toBe(404);
+      const tabPage = await fixture.get(platformAdmin, `${page}/${owner.id}?tab=${tab}`);
+      expect(tabPage.status).toBe(200);
+      expect(tabPage.text).toContain(owner.email);
+      expect((await fixture.get(admin, `${page}/${platformAdmin.id}?tab=${tab}`)).status).toBe(404);
     },
   );
 
-  test('a foreign account is as absent as one that does not exist', async () => {
-    const stranger = await house.person('user', { organisationId: house.theirs });
-    const foreign = await set(admin, stranger.id, 'role', { role: 'user' });
-    const absent = await set(admin, 99_999_999, 'role', { role: 'user' });
-    expect([foreign.status, absent.status]).toEqual([404, 404]);
-    const plain = ({ body }: typeof foreign) =>
+  test('a user of another organisation returns the same response as an unknown user', async () => {
+    const stranger = await fixture.person('user', { organisationId: fixture.otherOrganisation });
+    const otherUserResponse = await updateUser(admin, stranger.id, 'role', { role: 'user' });
+    const unknownUserResponse = await updateUser(admin, 99_999_999, 'role', { role: 'user' });
+    expect([otherUserResponse.status, unknownUserResponse.status]).toEqual([404, 404]);
+    const withoutRequestId = ({ body }: typeof otherUserResponse) =>
       JSON.stringify({ ...body, error: { ...(body['error'] as object), request_id: '' }, request_id: '' });
-    expect(plain(foreign)).toBe(plain(absent));
-    expect((await house.post(admin, `${page}/none/role`, { role: 'user' })).status).toBe(422);
+    expect(withoutRequestId(otherUserResponse)).toBe(withoutRequestId(unknownUserResponse));
+    expect((await fixture.post(admin, `${page}/none/role`, { role: 'user' })).status).toBe(422);
   });
 
   test.each<[UserRole, UserRole, number]>([
@@ -86,196 +88,226 @@ describe('the administration of people', () => {
     ['org_owner', 'platform_admin', 403],
     ['platform_admin', 'platform_admin', 200],
     ['platform_admin', 'platform_owner', 403],
-  ])('%s makes somebody %s: %d', async (actor, role, status) => {
-    const person = await house.person('user');
-    const who = await house.person(actor);
-    expect((await set(who, person.id, 'role', { role })).status).toBe(status);
+  ])('%s makes a user %s: %d', async (actor, role, status) => {
+    const person = await fixture.person('user');
+    const actingUser = await fixture.person(actor);
+    expect((await updateUser(actingUser, person.id, 'role', { role })).status).toBe(status);
     expect(await roleOf(person.id)).toBe(status === 200 ? role : 'user');
   });
 
-  test('nobody changes somebody above, themselves, or the last owner', async () => {
-    expect((await set(admin, owner.id, 'role', { role: 'user' })).status).toBe(403);
-    expect((await set(admin, admin.id, 'credit-limit', { credit_limit: '5' })).status).toBe(403);
-    await house.app.database.query(
+  test('a superior, oneself and the last owner cannot be changed', async () => {
+    expect((await updateUser(admin, owner.id, 'role', { role: 'user' })).status).toBe(403);
+    expect((await updateUser(admin, admin.id, 'credit-limit', { credit_limit: '5' })).status).toBe(403);
+    await fixture.app.database.query(
       "UPDATE user_account SET status = 'archived' WHERE role = 'platform_owner'",
     );
-    const [one, two] = await Promise.all([house.person('platform_owner'), house.person('platform_owner')]);
-    const both = await Promise.all([
-      set(one, two.id, 'role', { role: 'user' }),
-      set(two, one.id, 'role', { role: 'user' }),
+    const [one, two] = await Promise.all([
+      fixture.person('platform_owner'),
+      fixture.person('platform_owner'),
     ]);
-    expect(both.map(({ status }) => status).sort()).not.toEqual([200, 200]);
-    const { count } = await house.row<{ count: string }>(
+    const concurrentDemotions = await Promise.all([
+      updateUser(one, two.id, 'role', { role: 'user' }),
+      updateUser(two, one.id, 'role', { role: 'user' }),
+    ]);
+    expect(concurrentDemotions.map(({ status }) => status).sort()).not.toEqual([200, 200]);
+    const { count } = await fixture.row<{ count: string }>(
       "SELECT count(*) FROM user_account WHERE role = 'platform_owner' AND status = 'active'",
     );
     expect(Number(count)).toBe(1);
   });
 
-  test('a changed role ends the sessions, and the change is on record with its reason', async () => {
-    const person = await house.person('org_admin');
-    expect((await house.get(person, page)).status).toBe(200);
-    const changed = await set(platform, person.id, 'role', { role: 'user', reason: 'left the team' });
-    expect(changed.body).toMatchObject({ ok: true, changed: ['role'], user: { role: 'user', version: 2 } });
-    expect((await house.get(person, page)).status).toBe(303);
-    const entry = await house.row<{ changes: object; reason: string; actor_user_id: number }>(
+  test('a role change ends the sessions and is logged with its reason', async () => {
+    const person = await fixture.person('org_admin');
+    expect((await fixture.get(person, page)).status).toBe(200);
+    const roleResponse = await updateUser(platformAdmin, person.id, 'role', {
+      role: 'user',
+      reason: 'left the team',
+    });
+    expect(roleResponse.body).toMatchObject({
+      ok: true,
+      changed: ['role'],
+      user: { role: 'user', version: 2 },
+    });
+    expect((await fixture.get(person, page)).status).toBe(303);
+    const entry = await fixture.row<{ changes: object; reason: string; actor_user_id: number }>(
       "SELECT changes, reason, actor_user_id FROM activity WHERE action = 'user.role-changed' AND object_id = $1",
       [String(person.id)],
     );
     expect(entry).toEqual({
       changes: { role: ['org_admin', 'user'] },
       reason: 'left the team',
-      actor_user_id: platform.id,
+      actor_user_id: platformAdmin.id,
     });
   });
 
-  test('of two who edit the same page, the second is told', async () => {
-    const person = await house.person('user');
-    await house.app.database.query('UPDATE organisation SET credit_ceiling_nano = 5000000000');
-    expect((await set(admin, person.id, 'credit-limit', { credit_limit: '1', version: 1 })).status).toBe(200);
-    const second = await set(owner, person.id, 'credit-limit', { credit_limit: '2', version: 1 });
-    expect(second.status).toBe(409);
-    expect(second.text).toContain('conflict');
-    expect((await house.app.application.get(Ledger).wallet(person.id)).creditLimit).toBe(1_000_000_000n);
+  test('the second of two edits from the same page returns a conflict', async () => {
+    const person = await fixture.person('user');
+    await fixture.app.database.query('UPDATE organisation SET credit_ceiling_nano = 5000000000');
+    expect(
+      (await updateUser(admin, person.id, 'credit-limit', { credit_limit: '1', version: 1 })).status,
+    ).toBe(200);
+    const secondEdit = await updateUser(owner, person.id, 'credit-limit', { credit_limit: '2', version: 1 });
+    expect(secondEdit.status).toBe(409);
+    expect(secondEdit.text).toContain('conflict');
+    expect((await fixture.app.application.get(Ledger).wallet(person.id)).creditLimit).toBe(1_000_000_000n);
   });
 
-  test('a suspended person is refused at once, and their keys are', async () => {
-    const person = await house.person('user');
-    const { text: key } = await addKey(house.app, person.id);
-    const ask = () => fetch(`${house.app.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
-    expect((await ask()).status).toBe(200);
-    expect((await set(admin, person.id, 'status', { status: 'suspended' })).status).toBe(200);
-    expect((await house.get(person, '/dashboard/activity')).status).toBe(303);
-    let refused = await ask();
-    // Nodes hear of it by an announcement.
-    await until(async () => (refused = await ask()).status !== 200);
-    expect(refused.status).toBe(403);
-    expect(await refused.text()).toContain('account_status');
-    expect((await set(admin, person.id, 'status', { status: 'deleted' })).status).toBe(422);
-    expect((await set(admin, person.id, 'status', { status: 'active' })).status).toBe(200);
+  test("a suspended user's sessions and keys are refused immediately", async () => {
+    const person = await fixture.person('user');
+    const { text: key } = await addKey(fixture.app, person.id);
+    const listModels = () =>
+      fetch(`${fixture.app.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
+    expect((await listModels()).status).toBe(200);
+    expect((await updateUser(admin, person.id, 'status', { status: 'suspended' })).status).toBe(200);
+    expect((await fixture.get(person, '/dashboard/activity')).status).toBe(303);
+    let keyResponse = await listModels();
+    // Nodes learn of the suspension through a notification.
+    await until(async () => (keyResponse = await listModels()).status !== 200);
+    expect(keyResponse.status).toBe(403);
+    expect(await keyResponse.text()).toContain('account_status');
+    expect((await updateUser(admin, person.id, 'status', { status: 'deleted' })).status).toBe(422);
+    expect((await updateUser(admin, person.id, 'status', { status: 'active' })).status).toBe(200);
   });
 
-  test('billing: who may set what, and what then holds', async () => {
-    const person = await house.person('user');
-    expect((await set(owner, person.id, 'billing-exempt', {})).status).toBe(403);
-    expect((await set(owner, person.id, 'monthly-budget', { monthly_budget: 5 })).status).toBe(403);
-    expect((await set(platform, person.id, 'billing-exempt', {})).body).toMatchObject({
+  test('billing settings are limited by role and take effect', async () => {
+    const person = await fixture.person('user');
+    expect((await updateUser(owner, person.id, 'billing-exempt', {})).status).toBe(403);
+    expect((await updateUser(owner, person.id, 'monthly-budget', { monthly_budget: 5 })).status).toBe(403);
+    expect((await updateUser(platformAdmin, person.id, 'billing-exempt', {})).body).toMatchObject({
       user: { billing_exempt: true },
     });
-    expect((await set(platform, person.id, 'monthly-budget', { monthly_budget: 5 })).body).toMatchObject({
+    expect(
+      (await updateUser(platformAdmin, person.id, 'monthly-budget', { monthly_budget: 5 })).body,
+    ).toMatchObject({
       user: { monthly_budget: 5, budget: null },
     });
-    expect((await set(platform, person.id, 'monthly-budget', { monthly_budget: -5 })).status).toBe(422);
-    expect((await set(platform, person.id, 'monthly-budget', {})).status).toBe(422);
+    expect(
+      (await updateUser(platformAdmin, person.id, 'monthly-budget', { monthly_budget: -5 })).status,
+    ).toBe(422);
+    expect((await updateUser(platformAdmin, person.id, 'monthly-budget', {})).status).toBe(422);
     const config = {
       billing_type: 'delegated',
       delegate_user_id: admin.id,
       budget: '7.5',
       budget_period: 'daily',
     };
-    expect((await set(owner, person.id, 'billing-config', config)).body).toMatchObject({
+    expect((await updateUser(owner, person.id, 'billing-config', config)).body).toMatchObject({
       user: { billing_type: 'delegated', delegate_user_id: admin.id, budget: 7.5, budget_period: 'daily' },
     });
-    const stranger = await house.person('user', { organisationId: house.theirs });
-    const foreign = { ...config, delegate_user_id: stranger.id };
-    expect((await set(owner, person.id, 'billing-config', foreign)).status).toBe(404);
-    expect((await set(owner, person.id, 'billing-config', { billing_type: 'invoiced' })).status).toBe(403);
+    const stranger = await fixture.person('user', { organisationId: fixture.otherOrganisation });
+    const otherDelegate = { ...config, delegate_user_id: stranger.id };
+    expect((await updateUser(owner, person.id, 'billing-config', otherDelegate)).status).toBe(404);
+    expect((await updateUser(owner, person.id, 'billing-config', { billing_type: 'invoiced' })).status).toBe(
+      403,
+    );
   });
 
-  test('a superior’s wallet pays for others only where those of the same rank say so', async () => {
-    const person = await house.person('user');
+  test("a superior's wallet can pay for others only with the consent of that rank", async () => {
+    const person = await fixture.person('user');
     const config = (payer: Person) => ({
       billing_type: 'delegated',
       delegate_user_id: payer.id,
       budget: '1',
     });
-    const refused = await set(admin, person.id, 'billing-config', config(owner));
-    expect([refused.status, refused.body]).toEqual([
+    const refusal = await updateUser(admin, person.id, 'billing-config', config(owner));
+    expect([refusal.status, refusal.body]).toEqual([
       403,
       expect.objectContaining({ param: 'delegate_user_id' }),
     ]);
-    expect((await set(admin, person.id, 'billing-config', config(admin))).status).toBe(200);
-    expect((await set(owner, person.id, 'billing-config', config(owner))).status).toBe(200);
-    // A value that is not changed needs no right.
-    expect((await set(admin, person.id, 'billing-config', { ...config(owner), budget: '2' })).status).toBe(
+    expect((await updateUser(admin, person.id, 'billing-config', config(admin))).status).toBe(200);
+    expect((await updateUser(owner, person.id, 'billing-config', config(owner))).status).toBe(200);
+    // An unchanged value needs no permission.
+    expect(
+      (await updateUser(admin, person.id, 'billing-config', { ...config(owner), budget: '2' })).status,
+    ).toBe(200);
+
+    const projectResponse = await fixture.post(admin, '/dashboard/admin/projects', { name: 'Pier' });
+    const project = `/dashboard/admin/projects/${Number(projectResponse.body['id'])}`;
+    const setPayer = (actor: Person, payer: Person) =>
+      fixture.post(actor, project, { billing_user_id: payer.id });
+    expect((await setPayer(admin, owner)).status).toBe(403);
+    expect((await setPayer(admin, person)).status).toBe(200);
+    expect((await setPayer(owner, owner)).status).toBe(200);
+    expect((await fixture.post(admin, project, { name: 'Quay', billing_user_id: owner.id })).status).toBe(
       200,
     );
-
-    const made = await house.post(admin, '/dashboard/admin/projects', { name: 'Pier' });
-    const project = `/dashboard/admin/projects/${Number(made.body['id'])}`;
-    const pays = (who: Person, payer: Person) => house.post(who, project, { billing_user_id: payer.id });
-    expect((await pays(admin, owner)).status).toBe(403);
-    expect((await pays(admin, person)).status).toBe(200);
-    expect((await pays(owner, owner)).status).toBe(200);
-    expect((await house.post(admin, project, { name: 'Quay', billing_user_id: owner.id })).status).toBe(200);
   });
 
-  test('a budget raised for a while: by those who run the organisation, with a reason, until an instant', async () => {
-    const person = await house.person('user');
+  test('a temporary budget raise needs an organisation administrator, a reason and an end time', async () => {
+    const person = await fixture.person('user');
     const end = new Date(Date.now() + 86_400_000).toISOString();
     const raise = { raise_amount: '2.5', raise_until: end, reason: 'A trial.' };
-    expect((await set(admin, person.id, 'budget-raise', raise)).status).toBe(409);
-    await set(platform, person.id, 'monthly-budget', { monthly_budget: 9 });
-    expect((await set(admin, person.id, 'budget-raise', raise)).status).toBe(409);
-    await set(admin, person.id, 'billing-config', { billing_type: 'prepaid', budget: 5 });
-    expect((await set(admin, person.id, 'budget-raise', raise)).body).toMatchObject({
+    expect((await updateUser(admin, person.id, 'budget-raise', raise)).status).toBe(409);
+    await updateUser(platformAdmin, person.id, 'monthly-budget', { monthly_budget: 9 });
+    expect((await updateUser(admin, person.id, 'budget-raise', raise)).status).toBe(409);
+    await updateUser(admin, person.id, 'billing-config', { billing_type: 'prepaid', budget: 5 });
+    expect((await updateUser(admin, person.id, 'budget-raise', raise)).body).toMatchObject({
       user: { monthly_budget: 9, budget: 5, budget_raised: 2.5, budget_raised_until: end },
     });
-    expect((await set(admin, person.id, 'budget-raise', { ...raise, reason: '' })).status).toBe(422);
-    expect((await set(admin, person.id, 'budget-raise', { ...raise, raise_amount: '0' })).status).toBe(422);
+    expect((await updateUser(admin, person.id, 'budget-raise', { ...raise, reason: '' })).status).toBe(422);
+    expect((await updateUser(admin, person.id, 'budget-raise', { ...raise, raise_amount: '0' })).status).toBe(
+      422,
+    );
     expect(
-      (await set(admin, person.id, 'budget-raise', { ...raise, raise_until: '2020-01-01' })).status,
+      (await updateUser(admin, person.id, 'budget-raise', { ...raise, raise_until: '2020-01-01' })).status,
     ).toBe(422);
-    const head = await house.person('department_admin');
-    expect((await set(head, person.id, 'budget-raise', raise)).status).toBe(403);
-    expect((await set(admin, person.id, 'budget-raise', { raise_amount: null })).body).toMatchObject({
+    const head = await fixture.person('department_admin');
+    expect((await updateUser(head, person.id, 'budget-raise', raise)).status).toBe(403);
+    expect((await updateUser(admin, person.id, 'budget-raise', { raise_amount: null })).body).toMatchObject({
       user: { budget: 5, budget_raised: null },
     });
   });
 
-  test('organisation and department', async () => {
-    const person = await house.person('org_admin');
-    const { id } = await house.row<{ id: number }>(
+  test("a user is moved to another organisation and department within the role's scope", async () => {
+    const person = await fixture.person('org_admin');
+    const { id } = await fixture.row<{ id: number }>(
       `INSERT INTO department (organisation_id, name) VALUES ($1, 'Sales') RETURNING id`,
-      [house.ours],
+      [fixture.ownOrganisation],
     );
-    const foreign = await house.row<{ id: number }>(
+    const otherDepartment = await fixture.row<{ id: number }>(
       `INSERT INTO department (organisation_id, name) VALUES ($1, 'Sales') RETURNING id`,
-      [house.theirs],
+      [fixture.otherOrganisation],
     );
-    expect((await set(owner, person.id, 'department', { department_id: foreign.id })).status).toBe(404);
-    expect((await set(owner, person.id, 'department', { department_id: id })).status).toBe(200);
-    expect((await set(owner, person.id, 'org', { org_id: house.theirs })).status).toBe(403);
-    expect((await set(platform, person.id, 'org', { org_id: house.theirs })).body).toMatchObject({
-      user: { org_id: house.theirs, department_id: null, role: 'user' },
+    expect(
+      (await updateUser(owner, person.id, 'department', { department_id: otherDepartment.id })).status,
+    ).toBe(404);
+    expect((await updateUser(owner, person.id, 'department', { department_id: id })).status).toBe(200);
+    expect((await updateUser(owner, person.id, 'org', { org_id: fixture.otherOrganisation })).status).toBe(
+      403,
+    );
+    expect(
+      (await updateUser(platformAdmin, person.id, 'org', { org_id: fixture.otherOrganisation })).body,
+    ).toMatchObject({
+      user: { org_id: fixture.otherOrganisation, department_id: null, role: 'user' },
     });
   });
 
-  test('fields that are not a form’s own are refused and change nothing', async () => {
-    const person = await house.person('user');
-    for (const extra of ['org_id', 'billing_exempt', 'credit_limit', 'balance', 'id', 'email']) {
-      const answer = await set(admin, person.id, 'status', { status: 'active', [extra]: 1 });
-      expect([extra, answer.status]).toEqual([extra, 422]);
+  test('unknown form fields are refused and change nothing', async () => {
+    const person = await fixture.person('user');
+    for (const extraField of ['org_id', 'billing_exempt', 'credit_limit', 'balance', 'id', 'email']) {
+      const answer = await updateUser(admin, person.id, 'status', { status: 'active', [extraField]: 1 });
+      expect([extraField, answer.status]).toEqual([extraField, 422]);
     }
   });
 
-  test('erasing: refused with money or keys; then no personal data is left, and the ledger stays', async () => {
-    const person = await house.person('user');
-    const ledger = house.app.application.get(Ledger);
+  test('deletion is refused while the user has money or keys, then removes personal data and keeps the ledger', async () => {
+    const person = await fixture.person('user');
+    const ledger = fixture.app.application.get(Ledger);
     const post = (amount: bigint, ref: string) =>
-      house.app.database.transaction((tx) =>
+      fixture.app.database.transaction((tx) =>
         ledger.post(tx, { walletId: person.id, amount, against: 'adjustment', kind: 'test', ref }),
       );
     await post(5n, `${person.id} in`);
-    const erase = () => set(owner, person.id, 'hard-delete', { confirmation: person.email });
+    const erase = () => updateUser(owner, person.id, 'hard-delete', { confirmation: person.email });
     expect((await erase()).status).toBe(409);
     await post(-5n, `${person.id} out`);
-    const key = await addKey(house.app, person.id);
+    const key = await addKey(fixture.app, person.id);
     expect((await erase()).status).toBe(409);
-    await house.app.database.query("UPDATE api_key SET status = 'revoked' WHERE id = $1", [key.id]);
-    expect((await set(admin, person.id, 'hard-delete', {})).status).toBe(403);
-    expect((await set(owner, person.id, 'hard-delete', { confirmation: 'else' })).status).toBe(409);
+    await fixture.app.database.query("UPDATE api_key SET status = 'revoked' WHERE id = $1", [key.id]);
+    expect((await updateUser(admin, person.id, 'hard-delete', {})).status).toBe(403);
+    expect((await updateUser(owner, person.id, 'hard-delete', { confirmation: 'else' })).status).toBe(409);
     expect((await erase()).status).toBe(200);
-    const row = await house.row<Record<string, unknown>>('SELECT * FROM user_account WHERE id = $1', [
+    const row = await fixture.row<Record<string, unknown>>('SELECT * FROM user_account WHERE id = $1', [
       person.id,
     ]);
     expect(row).toMatchObject({
@@ -286,8 +318,8 @@ describe('the administration of people', () => {
     });
     expect(JSON.stringify(row)).not.toContain(person.email.split('@')[0]);
     expect((await ledger.lines(person.id, 10)).length).toBe(2);
-    expect((await house.get(platform, `${page}/${person.id}`)).status).toBe(404);
-    expect((await house.get(person, page)).status).toBe(303);
+    expect((await fixture.get(platformAdmin, `${page}/${person.id}`)).status).toBe(404);
+    expect((await fixture.get(person, page)).status).toBe(303);
     expect((await erase()).status).toBe(404);
   });
 });

@@ -4,19 +4,19 @@ import type { Scope } from '../../../src/kernel';
 import { Database } from '#product/platform';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 
-/** Has no time for more than one span a page, and none for the index of words. */
-class Hasty extends ActivityQuery {
+/** Has no time for more than one span per page, and none for the word index. */
+class TimeLimitedQuery extends ActivityQuery {
   protected override readonly wordsMs = 1;
   protected override readonly searchMs = 0;
 }
 
-/** Never gives up the index of words; tests run beside others. */
-class Patient extends ActivityQuery {
+/** Never gives up on the word index, even when other tests run in parallel. */
+class UnlimitedQuery extends ActivityQuery {
   protected override readonly wordsMs = 20_000;
   protected override readonly searchMs = 20_000;
 }
 
-interface Facts {
+interface SearchEntry {
   readonly id: string;
   readonly at: number;
   readonly action: string;
@@ -28,14 +28,14 @@ interface Facts {
   readonly user: number;
 }
 
-let home: TestDatabase;
+let testDatabase: TestDatabase;
 let database: Database;
-let all: Facts[];
+let allEntries: SearchEntry[];
 
 beforeAll(async () => {
-  home = await createTestDatabase();
+  testDatabase = await createTestDatabase();
   database = new Database(
-    await new DataSource({ type: 'postgres', url: home.url, poolSize: 4 }).initialize(),
+    await new DataSource({ type: 'postgres', url: testDatabase.url, poolSize: 4 }).initialize(),
   );
   await database.query(`
     INSERT INTO activity (occurred_at, action, actor_kind, actor_user_id, actor_role, actor_label, user_id,
@@ -45,8 +45,8 @@ beforeAll(async () => {
            CASE n % 5 WHEN 0 THEN 'key' ELSE 'organisation' END, (n % 90)::text,
            CASE WHEN n % 250 = 9 THEN 'Straße 100% a_b\\c "' || n || '"' WHEN n % 2 = 0 THEN 'Object ' || n END
       FROM generate_series(1, 1500) n`);
-  all = (
-    await database.query<Facts & { readonly instant: Date }>(
+  allEntries = (
+    await database.query<SearchEntry & { readonly instant: Date }>(
       `SELECT id::text, occurred_at AS instant, action, lower(actor_label) AS actor, object_type AS type, object_id AS "objectId",
               lower(object_label) AS label, organisation_id AS organisation, actor_user_id AS user
          FROM activity ORDER BY occurred_at DESC, id DESC`,
@@ -55,29 +55,29 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await database.source.destroy();
-  await home.drop();
+  await testDatabase.drop();
 });
 
 const platform: Scope = { kind: 'platform' };
-const has = (text: string | null, part: string): boolean => text?.includes(part.toLowerCase()) ?? false;
-const cases: readonly (readonly [Scope, Omit<ActivityFilter, 'limit'>, (facts: Facts) => boolean])[] = [
+const contains = (text: string | null, part: string): boolean => text?.includes(part.toLowerCase()) ?? false;
+const cases: readonly (readonly [Scope, Omit<ActivityFilter, 'limit'>, (facts: SearchEntry) => boolean])[] = [
   [
     platform,
     { text: 'PERSON-33@' },
-    ({ actor, label }) => has(actor, 'person-33@') || has(label, 'person-33@'),
+    ({ actor, label }) => contains(actor, 'person-33@') || contains(label, 'person-33@'),
   ],
-  [platform, { text: 'straße' }, ({ label }) => has(label, 'straße')],
-  [platform, { text: '100% a_b\\c "' }, ({ label }) => has(label, '100% a_b\\c "')],
+  [platform, { text: 'straße' }, ({ label }) => contains(label, 'straße')],
+  [platform, { text: '100% a_b\\c "' }, ({ label }) => contains(label, '100% a_b\\c "')],
   [platform, { text: '%%%' }, () => false],
-  [platform, { text: 'ob' }, ({ label }) => has(label, 'ob')],
+  [platform, { text: 'ob' }, ({ label }) => contains(label, 'ob')],
   [platform, { text: 'nothing like it' }, () => false],
   [
     platform,
     { actorText: 'person-3', action: 'key.created' as const },
-    ({ actor, action }) => has(actor, 'person-3') && action === 'key.created',
+    ({ actor, action }) => contains(actor, 'person-3') && action === 'key.created',
   ],
-  [platform, { objectText: '17' }, ({ objectId, label }) => objectId === '17' || has(label, '17')],
-  [platform, { objectText: 'object 117' }, ({ label }) => has(label, 'object 117')],
+  [platform, { objectText: '17' }, ({ objectId, label }) => objectId === '17' || contains(label, '17')],
+  [platform, { objectText: 'object 117' }, ({ label }) => contains(label, 'object 117')],
   [platform, { object: { type: 'key' as const } }, ({ type }) => type === 'key'],
   [
     { kind: 'organisation', organisationId: 2 },
@@ -87,71 +87,72 @@ const cases: readonly (readonly [Scope, Omit<ActivityFilter, 'limit'>, (facts: F
   [
     { kind: 'organisation', organisationId: 2 },
     { text: 'person-11' },
-    ({ organisation, actor }) => organisation === 2 && has(actor, 'person-11'),
+    ({ organisation, actor }) => organisation === 2 && contains(actor, 'person-11'),
   ],
 ];
 
-/** Every page from the first to the last, or from the last back to the first. */
-async function read(query: ActivityQuery, scope: Scope, filter: Omit<ActivityFilter, 'limit'>) {
-  const down: string[] = [];
-  let brokenOff = 0;
+/** Reads every page from first to last, and then back from the last to the first. */
+async function readAllPages(query: ActivityQuery, scope: Scope, filter: Omit<ActivityFilter, 'limit'>) {
+  const forwardIds: string[] = [];
+  let incompletePages = 0;
   let cursor: string | null = null;
-  let back: string | null = null;
+  let backCursor: string | null = null;
   do {
     const page = await query.page(scope, { ...filter, cursor, limit: 20 });
-    down.push(...page.rows.map(({ id }) => id));
-    if (page.searchedTo !== null) brokenOff += 1;
+    forwardIds.push(...page.rows.map(({ id }) => id));
+    if (page.searchedTo !== null) incompletePages += 1;
     cursor = page.next;
-    back = page.previous ?? back;
+    backCursor = page.previous ?? backCursor;
   } while (cursor !== null);
-  const up: string[] = [];
-  for (cursor = back; cursor !== null;) {
+  const backwardIds: string[] = [];
+  for (cursor = backCursor; cursor !== null;) {
     const page = await query.page(scope, { ...filter, cursor, limit: 20 });
-    up.unshift(...page.rows.map(({ id }) => id));
+    backwardIds.unshift(...page.rows.map(({ id }) => id));
     cursor = page.previous;
   }
-  return { down, up, brokenOff };
+  return { down: forwardIds, up: backwardIds, brokenOff: incompletePages };
 }
 
 test.each(cases)(
-  '%j %j: every entry once and in order, by words and from span to span',
+  '%j %j returns every entry once and in order, with the word index and span by span',
   async (scope, filter, fits) => {
-    const wanted = all.filter(fits).map(({ id }) => id);
-    const patient = await read(new Patient(database), scope, filter);
-    expect([patient.down, patient.brokenOff]).toEqual([wanted, 0]);
-    const hasty = await read(new Hasty(database), scope, filter);
-    expect(hasty.down).toEqual(wanted);
-    // Backwards from the last page: all but what that page itself showed.
-    for (const { up } of [patient, hasty]) expect(up).toEqual(wanted.slice(0, up.length));
+    const expectedIds = allEntries.filter(fits).map(({ id }) => id);
+    const unlimitedResult = await readAllPages(new UnlimitedQuery(database), scope, filter);
+    expect([unlimitedResult.down, unlimitedResult.brokenOff]).toEqual([expectedIds, 0]);
+    const limitedResult = await readAllPages(new TimeLimitedQuery(database), scope, filter);
+    expect(limitedResult.down).toEqual(expectedIds);
+    // Backwards from the last page: every entry except those of that page.
+    for (const { up } of [unlimitedResult, limitedResult])
+      expect(up).toEqual(expectedIds.slice(0, up.length));
   },
 );
 
-test('a search without time says how far it looked, and the day counts do', async () => {
-  const hasty = new Hasty(database);
-  const page = await hasty.page(platform, { text: 'zz', limit: 20 });
+test('a search that runs out of time reports how far it searched, as do the day counts', async () => {
+  const limitedQuery = new TimeLimitedQuery(database);
+  const page = await limitedQuery.page(platform, { text: 'zz', limit: 20 });
   expect(page).toMatchObject({
     rows: [],
     searchedTo: expect.any(Date) as Date,
     next: expect.any(String) as string,
   });
-  const { days, countedTo } = await hasty.days(platform, {}, 'UTC');
+  const { days, countedTo } = await limitedQuery.days(platform, {}, 'UTC');
   expect(countedTo).not.toBeNull();
-  const counted = days.reduce((sum, { count }) => sum + count, 0);
-  expect(counted).toBe(all.filter(({ at }) => at >= (countedTo?.getTime() ?? 0)).length);
+  const countedEntries = days.reduce((sum, { count }) => sum + count, 0);
+  expect(countedEntries).toBe(allEntries.filter(({ at }) => at >= (countedTo?.getTime() ?? 0)).length);
 });
 
 test.each(['UTC', 'Asia/Kathmandu', 'America/St_Johns'])(
-  'entries are counted by days of %s',
+  'entries are counted per day in the time zone %s',
   async (timeZone) => {
     const dayOf = new Intl.DateTimeFormat('en-CA', { timeZone, dateStyle: 'short' });
     for (const [scope, filter, fits] of cases) {
-      const wanted = new Map<string, number>();
-      for (const { at } of all.filter(fits))
-        wanted.set(dayOf.format(at), (wanted.get(dayOf.format(at)) ?? 0) + 1);
-      const { days, countedTo } = await new Patient(database).days(scope, filter, timeZone);
+      const expectedCounts = new Map<string, number>();
+      for (const { at } of allEntries.filter(fits))
+        expectedCounts.set(dayOf.format(at), (expectedCounts.get(dayOf.format(at)) ?? 0) + 1);
+      const { days, countedTo } = await new UnlimitedQuery(database).days(scope, filter, timeZone);
       expect([countedTo, days]).toEqual([
         null,
-        [...wanted]
+        [...expectedCounts]
           .map(([day, count]) => ({ day, count }))
           .sort((one, other) => (one.day < other.day ? -1 : 1)),
       ]);
@@ -159,7 +160,7 @@ test.each(['UTC', 'Asia/Kathmandu', 'America/St_Johns'])(
   },
 );
 
-test('the index of words is there and is used', async () => {
+test('the word index exists and is used', async () => {
   const plan = await database.transaction(async (tx) => {
     await tx.query('SET LOCAL enable_seqscan = off');
     return tx.query<{ 'QUERY PLAN': string }[]>(

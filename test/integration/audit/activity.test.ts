@@ -17,7 +17,7 @@ import { Access, Action, type HttpRequest, WebModule } from '#product/web';
 import { startTestApp, type TestApp } from '../../support/app';
 import { sealAll } from '../../support/seal';
 import { administer } from '../../support/postgres';
-import { addUser, signIn } from '../../support/people';
+import { addUser, signIn } from '../../support/users';
 
 class NameForm {
   @IsString()
@@ -28,7 +28,7 @@ class NameForm {
   reason?: string;
 }
 
-/** Handlers that rename an organisation, each with another way to treat the log. */
+/** Handlers that rename an organisation, each with another way of logging. */
 @Controller('/trial/organisation')
 class RenamingController {
   constructor(
@@ -134,7 +134,7 @@ const change = async (id: number, way: string, form: object = { name: 'After' })
 const entriesOf = (organisationId: number) =>
   query.page({ kind: 'organisation', organisationId }, { limit: 10 }).then(({ rows }) => rows);
 
-test('a change is on record with who, what, before and after, why, from where and in which request', async () => {
+test('a change is logged with actor, values, reason, address and request id', async () => {
   const id = await addOrganisation('recorded');
   const { status, body } = await change(id, 'recorded', { name: 'After', reason: ' asked by letter ' });
   expect([status, body.changed]).toEqual([200, true]);
@@ -164,7 +164,7 @@ test('a change is on record with who, what, before and after, why, from where an
 });
 
 test.each(['forgotten', 'another'])(
-  'a handler that puts nothing or something else on record is undone: %s',
+  'a handler that logs nothing or another action is rolled back: %s',
   async (way) => {
     const id = await addOrganisation(way);
     const { status, body } = await change(id, way);
@@ -175,25 +175,25 @@ test.each(['forgotten', 'another'])(
   },
 );
 
-test('a change past every transaction fails all the same', async () => {
+test('a change outside a transaction fails too', async () => {
   const id = await addOrganisation('around');
   expect((await change(id, 'around')).status).toBe(500);
 });
 
-test('a transaction may say why it leaves no entry; one of several promised entries is enough', async () => {
+test('a transaction can give a reason to skip the entry, and one of several promised entries is enough', async () => {
   const id = await addOrganisation('two-steps');
   expect((await change(id, 'two-steps')).status).toBe(200);
   expect(await nameOf(id)).toBe('After');
 });
 
-test('nothing changed: nothing is on record, and nothing fails', async () => {
+test('a request that changes nothing writes no entry and succeeds', async () => {
   const id = await addOrganisation('unchanged');
   expect((await change(id, 'recorded', { name: 'Before' })).body.changed).toBe(false);
   expect(await entriesOf(id)).toEqual([]);
 });
 
-test('a change that fails leaves no entry', async () => {
-  const before = (await query.page(platform, { limit: 100 })).rows.length;
+test('a failed change writes no entry', async () => {
+  const entriesBefore = (await query.page(platform, { limit: 100 })).rows.length;
   await expect(
     app.database.transaction(async (tx) => {
       await log.write(tx, {
@@ -204,10 +204,10 @@ test('a change that fails leaves no entry', async () => {
       throw new Error('undone');
     }),
   ).rejects.toThrow('undone');
-  expect((await query.page(platform, { limit: 100 })).rows).toHaveLength(before);
+  expect((await query.page(platform, { limit: 100 })).rows).toHaveLength(entriesBefore);
 });
 
-test('an entry needs a transaction and an actor', async () => {
+test('an entry requires a transaction and an actor', async () => {
   const entry = { action: 'key.created', object: { type: 'key', id: 1 } } as const;
   await expect(
     log.write(app.database.source.manager, { ...entry, actor: systemActor('test') }),
@@ -215,7 +215,7 @@ test('an entry needs a transaction and an actor', async () => {
   await expect(app.database.transaction((tx) => log.write(tx, entry))).rejects.toThrow('has no actor');
 });
 
-test('secrets stay out of it, and long values are cut', async () => {
+test('secrets are removed from entries, and long values are truncated', async () => {
   const key = `svc_${'a'.repeat(40)}`;
   await app.database.transaction((tx) =>
     log.write(tx, {
@@ -251,9 +251,9 @@ test('secrets stay out of it, and long values are cut', async () => {
   });
 });
 
-describe('each role reads its own entries', () => {
+describe('Visible entries per role', () => {
   const scopes: Record<string, Scope> = {};
-  const seen = async (scope: Scope) =>
+  const visibleLabels = async (scope: Scope) =>
     (await query.page(scope, { object: { type: 'project' }, limit: 50 })).rows
       .map(({ object }) => object.id)
       .sort();
@@ -303,15 +303,15 @@ describe('each role reads its own entries', () => {
     ['user', ['of-member']],
     ['stranger', []],
   ])('%s', async (name, ids) => {
-    expect(await seen(scopes[name] as Scope)).toEqual(ids);
+    expect(await visibleLabels(scopes[name] as Scope)).toEqual(ids);
   });
 
-  test('the platform sees all of them', async () => {
-    expect(await seen(platform)).toHaveLength(6);
+  test('the platform sees every entry', async () => {
+    expect(await visibleLabels(platform)).toHaveLength(6);
   });
 });
 
-test('pages follow one another without a gap, forwards and backwards', async () => {
+test('pages follow each other without gaps, forwards and backwards', async () => {
   const organisationId = await addOrganisation('pages');
   const scope: Scope = { kind: 'organisation', organisationId };
   await app.database.transaction(async (tx) => {
@@ -329,9 +329,9 @@ test('pages follow one another without a gap, forwards and backwards', async () 
   expect(all.map(({ object }) => Number(object.id))).toEqual(
     Array.from({ length: 25 }, (_, index) => 24 - index),
   );
-  const walked = [];
-  for await (const entry of query.all(scope, { limit: 100 })) walked.push(entry);
-  expect(walked).toEqual(all);
+  const pagedIds = [];
+  for await (const entry of query.all(scope, { limit: 100 })) pagedIds.push(entry);
+  expect(pagedIds).toEqual(all);
   const first = await query.page(scope, { limit: 10 });
   const second = await query.page(scope, { limit: 10, cursor: first.next });
   expect([...first.rows, ...second.rows]).toEqual(all.slice(0, 20));
@@ -347,7 +347,7 @@ test('pages follow one another without a gap, forwards and backwards', async () 
   );
 });
 
-test('an entry cannot be changed or removed, by the service nor by the owner of the table', async () => {
+test('neither the service nor the table owner can change or remove an entry', async () => {
   for (const statement of ["UPDATE activity SET reason = 'x'", 'DELETE FROM activity', 'TRUNCATE activity']) {
     await expect(app.database.query(statement)).rejects.toThrow('permission denied');
     await expect(administer(String(app.environment.MIGRATION_DATABASE_URL), statement)).rejects.toThrow(
@@ -357,7 +357,7 @@ test('an entry cannot be changed or removed, by the service nor by the owner of 
   await expect(app.database.query("SELECT forget_activity_before('2999-01-01')")).rejects.toThrow('is kept');
 });
 
-test('retention removes whole months', async () => {
+test('retention removes complete months', async () => {
   for (const [id, age] of [
     ['old', '5 months'],
     ['young', '40 days'],
@@ -369,13 +369,15 @@ test('retention removes whole months', async () => {
     );
     await sealAll(app);
   }
-  const removed = await app.application.get(ActivityRetention, { strict: false }).deleteExpired(new Date());
-  expect(removed).toBe(1);
+  const removedMonths = await app.application
+    .get(ActivityRetention, { strict: false })
+    .deleteExpired(new Date());
+  expect(removedMonths).toBe(1);
   const { rows: left } = await query.page(platform, { to: new Date(Date.now() - 86_400_000), limit: 10 });
   expect(left.map(({ object }) => object.id)).toEqual(['young']);
 });
 
-test('every action and every type of object has a text', () => {
+test('every action and object type has a text', () => {
   const { activity } = JSON.parse(readFileSync('locales/en.json', 'utf8')) as {
     activity: { action: Record<string, Record<string, string>>; object: Record<string, string> };
   };

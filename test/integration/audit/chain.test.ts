@@ -20,7 +20,7 @@ afterAll(() => app.close());
 const owner = (statement: string): Promise<void> =>
   administer(String(app.environment['MIGRATION_DATABASE_URL']), statement);
 
-const put = (organisationId: number | null, label: string): Promise<void> =>
+const addEntry = (organisationId: number | null, label: string): Promise<void> =>
   app.database.transaction((tx) =>
     log.write(tx, {
       action: 'project.changed',
@@ -31,10 +31,10 @@ const put = (organisationId: number | null, label: string): Promise<void> =>
     }),
   );
 
-/** As the service does it by itself; the test only need not wait. */
+/** Seals immediately, which the service otherwise does periodically. */
 const seal = (): Promise<void> => sealAll(app);
 
-async function run(words: string[]): Promise<{ code: number; output: string }> {
+async function runCommand(words: string[]): Promise<{ code: number; output: string }> {
   let output = '';
   const code = await executeCommand(words, {
     environment: { ...app.environment },
@@ -47,18 +47,18 @@ async function run(words: string[]): Promise<{ code: number; output: string }> {
 
 const newFile = (): string => join(String(app.environment['DATA_FOLDER']), `export-${(files += 1)}.jsonl`);
 
-async function exported(...words: string[]): Promise<string> {
+async function exportChain(...words: string[]): Promise<string> {
   const file = newFile();
-  const { code, output } = await run(['audit:export', file, ...words]);
+  const { code, output } = await runCommand(['audit:export', file, ...words]);
   expect([code, output]).toEqual([0, expect.stringContaining('signed by')]);
   return readFileSync(file, 'utf8');
 }
 
-async function verified(text: string, ...words: string[]): Promise<{ code: number; output: string }> {
+async function verifyText(text: string, ...words: string[]): Promise<{ code: number; output: string }> {
   const file = newFile();
   writeFileSync(file, text);
   try {
-    return await run(['audit:verify', file, ...words]);
+    return await runCommand(['audit:verify', file, ...words]);
   } finally {
     rmSync(file);
   }
@@ -71,11 +71,11 @@ const entryOf = async (label: string): Promise<number> => {
   return Number(row?.id);
 };
 
-test('an entry is sealed by itself, in the chain of its organisation', async () => {
-  await Promise.all([put(7, 'seven'), put(8, 'eight'), put(null, 'of nobody')]);
-  const waiting = async (): Promise<unknown[]> =>
+test('an entry is sealed automatically in the chain of its organisation', async () => {
+  await Promise.all([addEntry(7, 'seven'), addEntry(8, 'eight'), addEntry(null, 'of nobody')]);
+  const unsealedEntries = async (): Promise<unknown[]> =>
     app.database.query('SELECT entry_id FROM activity_unsealed LIMIT 1');
-  await until(async () => (await waiting()).length === 0);
+  await until(async () => (await unsealedEntries()).length === 0);
   for (const [chain, label] of [
     [7, 'seven'],
     [8, 'eight'],
@@ -89,8 +89,8 @@ test('an entry is sealed by itself, in the chain of its organisation', async () 
   }
 });
 
-test('several nodes seal each entry once, and one that dies in between loses nothing', async () => {
-  const second = await startTestApp({
+test('several nodes seal each entry once, and a crash in between loses nothing', async () => {
+  const secondNode = await startTestApp({
     environment: { MASTER_KEY: 'another-node-has-the-same-master-key-as-it-must-have' },
     sharedDatabase: {
       url: String(app.environment['DATABASE_URL']),
@@ -98,54 +98,54 @@ test('several nodes seal each entry once, and one that dies in between loses not
     },
   });
   try {
-    const other = second.application.get(AuditChain, { strict: false });
-    const puts = Array.from({ length: 60 }, (_, number) => put(9, `shared ${number}`));
-    await Promise.all([...puts, other.seal(), seal(), other.seal(), seal()]);
+    const otherChain = secondNode.application.get(AuditChain, { strict: false });
+    const insertions = Array.from({ length: 60 }, (_, number) => addEntry(9, `shared ${number}`));
+    await Promise.all([...insertions, otherChain.seal(), seal(), otherChain.seal(), seal()]);
     await seal();
   } finally {
-    await second.close();
+    await secondNode.close();
   }
   await expect(
     app.database.transaction(async (tx) => {
       await tx.query('DELETE FROM activity_block');
     }),
   ).rejects.toThrow('permission denied');
-  const text = await exported('--organisation', '9');
+  const text = await exportChain('--organisation', '9');
   expect(text.match(/"action":"project.changed"/g)).toHaveLength(60);
-  expect(await verified(text)).toEqual({
+  expect(await verifyText(text)).toEqual({
     code: 0,
     output: expect.stringContaining('all as they were sealed'),
   });
 });
 
-test('what was changed past the service is named by its number', async () => {
+test('an entry changed outside the service is reported by its number', async () => {
   for (const label of ['first', 'second', 'third', 'fourth']) {
-    await put(10, label);
+    await addEntry(10, label);
     await seal();
   }
-  const whole = await exported('--organisation', '10');
-  expect((await verified(whole)).code).toBe(0);
+  const completeExport = await exportChain('--organisation', '10');
+  expect((await verifyText(completeExport)).code).toBe(0);
   const [second, third] = [await entryOf('second'), await entryOf('third')];
   await owner(`
     ALTER TABLE activity DISABLE TRIGGER activity_is_final;
     UPDATE activity SET actor_label = 'somebody else' WHERE id = ${second};
     DELETE FROM activity WHERE id = ${third};
     ALTER TABLE activity ENABLE TRIGGER activity_is_final`);
-  const { code, output } = await verified(await exported('--organisation', '10'));
+  const { code, output } = await verifyText(await exportChain('--organisation', '10'));
   expect(code).toBe(1);
   expect(output).toMatch(new RegExp(`ENTRY EDITED +entry ${second}, block 2, the chain of organisation 10`));
   expect(output).toMatch(new RegExp(`ENTRY MISSING +entry ${third}, block 3`));
   expect(output).toContain('2 findings');
 });
 
-test('an end that is cut off the database contradicts the anchor', async () => {
+test('a chain truncated in the database contradicts the anchor', async () => {
   for (const label of ['kept', 'cut']) {
-    await put(11, label);
+    await addEntry(11, label);
     await seal();
   }
   const anchor = join(String(app.environment['DATA_FOLDER']), 'audit', 'anchor.jsonl');
-  const kept = newFile();
-  writeFileSync(kept, readFileSync(anchor));
+  const exportFile = newFile();
+  writeFileSync(exportFile, readFileSync(anchor));
   await owner(`
     ALTER TABLE activity DISABLE TRIGGER activity_is_final;
     ALTER TABLE activity_block DISABLE TRIGGER activity_block_is_final;
@@ -155,41 +155,45 @@ test('an end that is cut off the database contradicts the anchor', async () => {
     ALTER TABLE activity_block ENABLE TRIGGER activity_block_is_final`);
   const node = app.application.get(AuditChain, { strict: false });
   const lines: string[] = [];
-  const exporting = (into: string[]) => node.export((text) => Promise.resolve(void into.push(text)), 11);
-  // Two who look at the same time find it once.
-  await Promise.all([exporting(lines), exporting([]), exporting([])]);
-  const cut = lines.join('');
-  expect((await verified(cut)).output).toMatch(/END CUT OFF +block 2, the chain of organisation 11/);
-  // The chain goes on, and the contradiction is told and kept as evidence.
-  await put(11, 'later');
+  const exportInto = (into: string[]) => node.export((text) => Promise.resolve(void into.push(text)), 11);
+  // Concurrent exports report the contradiction once.
+  await Promise.all([exportInto(lines), exportInto([]), exportInto([])]);
+  const truncatedExport = lines.join('');
+  expect((await verifyText(truncatedExport)).output).toMatch(
+    /END CUT OFF +block 2, the chain of organisation 11/,
+  );
+  // The chain continues, and the contradiction is reported and stored as evidence.
+  await addEntry(11, 'later');
   await seal();
   expect(app.log.join('')).toContain('contradicts its anchor');
   const [line, ...more] = app.log.filter((text) => text.includes('contradicts its anchor'));
   expect(more).toEqual([]);
   const { evidence } = JSON.parse(String(line)) as { evidence: string };
   expect(existsSync(evidence)).toBe(true);
-  expect((await verified(await exported('--organisation', '11'))).output).toContain(
+  expect((await verifyText(await exportChain('--organisation', '11'))).output).toContain(
     'another block was anchored',
   );
-  // Until somebody has dealt with it and taken the evidence away.
+  // Reported until an operator has examined and removed the evidence.
   rmSync(evidence);
-  const after = await exported('--organisation', '11');
-  expect((await verified(after)).code).toBe(0);
-  expect((await verified(after, '--anchor', kept)).output).toContain('another block was anchored');
+  const laterExport = await exportChain('--organisation', '11');
+  expect((await verifyText(laterExport)).code).toBe(0);
+  expect((await verifyText(laterExport, '--anchor', exportFile)).output).toContain(
+    'another block was anchored',
+  );
 });
 
-test('only the key of the installation counts where it is named', async () => {
-  const text = await exported('--platform');
-  const { output } = await verified(text);
+test('only the named key of the installation is accepted when one is given', async () => {
+  const text = await exportChain('--platform');
+  const { output } = await verifyText(text);
   const [, key = ''] = /signed by ([\w-]{43})/.exec(output) ?? [];
   const [strange] = [Buffer.alloc(32, 1).toString('base64url')];
-  const both = [...output.matchAll(/[\w-]{43}/g)].flatMap(([found]) => ['--key', found]);
-  expect((await verified(text, ...both)).code).toBe(0);
-  expect((await verified(text, '--key', strange)).output).toContain('FIRST LINE ALTERED');
+  const keyOptions = [...output.matchAll(/[\w-]{43}/g)].flatMap(([found]) => ['--key', found]);
+  expect((await verifyText(text, ...keyOptions)).code).toBe(0);
+  expect((await verifyText(text, '--key', strange)).output).toContain('FIRST LINE ALTERED');
   expect(key).not.toBe('');
 });
 
-test('retention empties whole blocks, keeps their heads, and says so in the chain', async () => {
+test('retention empties complete blocks, keeps their headers and logs the removal in the chain', async () => {
   const insert = (label: string, age: string): Promise<unknown> =>
     app.database.query(
       `INSERT INTO activity (action, actor_kind, actor_label, organisation_id, object_type, object_id, occurred_at)
@@ -207,19 +211,21 @@ test('retention empties whole blocks, keeps their heads, and says so in the chai
   await insert('waits', '5 months');
   const retention = app.application.get(ActivityRetention, { strict: false });
   expect(await retention.deleteExpired(new Date())).toBe(2);
-  const left = await app.database.query<{ id: string }>(
+  const remainingEntries = await app.database.query<{ id: string }>(
     `SELECT object_id AS id FROM activity WHERE organisation_id = 12 AND action = 'key.created' ORDER BY activity.id`,
   );
-  expect(left.map(({ id }) => id)).toEqual(['young', 'late', 'waits']);
-  const text = await exported('--organisation', '12');
-  const { code, output } = await verified(text);
+  expect(remainingEntries.map(({ id }) => id)).toEqual(['young', 'late', 'waits']);
+  const text = await exportChain('--organisation', '12');
+  const { code, output } = await verifyText(text);
   expect([code, output]).toEqual([0, expect.stringContaining('Retention has emptied 2 blocks')]);
-  // Without the entry that puts the removal on record, it is a removal like any other.
-  const cheated = text.split('\n').filter((line) => !line.includes('log.forgotten'));
-  expect((await verified(cheated.join('\n'))).output).toMatch(/EMPTIED, NOT ON RECORD +blocks 1 to 2/);
+  // Without its logged entry, the removal counts as tampering.
+  const tamperedExport = text.split('\n').filter((line) => !line.includes('log.forgotten'));
+  expect((await verifyText(tamperedExport.join('\n'))).output).toMatch(
+    /EMPTIED, NOT ON RECORD +blocks 1 to 2/,
+  );
 });
 
-test('a person who is erased leaves the chain whole', async () => {
+test('erasing a user keeps the chain valid', async () => {
   const [row] = await app.database.query<{ id: number }>(
     `INSERT INTO user_account (email, display_name, role, status) VALUES ('gone@example.com', 'Gone', 'user', 'active')
      RETURNING id`,
@@ -231,22 +237,22 @@ test('a person who is erased leaves the chain whole', async () => {
   );
   await seal();
   await owner(`DELETE FROM user_account WHERE id = ${row?.id}`);
-  const text = await exported('--platform');
+  const text = await exportChain('--platform');
   expect(text).toContain('Gone (gone@example.com)');
-  expect((await verified(text)).code).toBe(0);
+  expect((await verifyText(text)).code).toBe(0);
 });
 
-test('a file that is there is not written over, and what is no export is no proof', async () => {
+test('an existing file is not overwritten, and a file that is no export fails verification', async () => {
   const file = newFile();
   writeFileSync(file, 'mine');
-  expect(await run(['audit:export', file])).toEqual({
+  expect(await runCommand(['audit:export', file])).toEqual({
     code: 1,
     output: expect.stringContaining('there already'),
   });
   expect(readFileSync(file, 'utf8')).toBe('mine');
   for (const text of ['', 'mine', '{"export":{}}\n'])
-    expect((await verified(text)).output).toContain('FIRST LINE ALTERED');
-  expect((await run(['audit:verify'])).code).toBe(64);
+    expect((await verifyText(text)).output).toContain('FIRST LINE ALTERED');
+  expect((await runCommand(['audit:verify'])).code).toBe(64);
   const empty = await verifyExport((async function* () {})(), { everySignature: true });
   expect(empty.count).toBe(1);
 });

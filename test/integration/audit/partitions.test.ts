@@ -1,7 +1,7 @@
 import { RequestRecords } from '#product/audit';
 import { startTestApp, type TestApp } from '../../support/app';
 
-describe('the partitions of request records', () => {
+describe('Partitions of request records', () => {
   let app: TestApp;
   let records: RequestRecords;
 
@@ -25,7 +25,7 @@ describe('the partitions of request records', () => {
        VALUES (gen_random_uuid(), $1, 'chat', 'none', 0, 200, false, false, 1)`,
       [at],
     );
-  const homeOf = async (at: string): Promise<string | undefined> => {
+  const partitionOf = async (at: string): Promise<string | undefined> => {
     const rows = await app.database.query<{ home: string }>(
       'SELECT tableoid::regclass::text AS home FROM request_record WHERE created_at = $1',
       [at],
@@ -33,7 +33,7 @@ describe('the partitions of request records', () => {
     return rows[0]?.home;
   };
 
-  test('are made ahead of time, once, across the turn of a year', async () => {
+  test('are created ahead of time, once, also across the end of a year', async () => {
     const december = new Date(Date.UTC(2030, 11, 15));
     expect(await records.createPartitions(3, december)).toBe(3);
     expect(await records.createPartitions(3, december)).toBe(0);
@@ -42,27 +42,27 @@ describe('the partitions of request records', () => {
     );
   });
 
-  test('hold what was made within their month, in UTC, to the last moment', async () => {
+  test('contain the records of their month in UTC, to the last moment', async () => {
     await insert('2030-12-31T23:59:59.999Z');
     await insert('2031-01-01T00:00:00.000Z');
-    expect(await homeOf('2030-12-31T23:59:59.999Z')).toBe('request_record_203012');
-    expect(await homeOf('2031-01-01T00:00:00.000Z')).toBe('request_record_203101');
+    expect(await partitionOf('2030-12-31T23:59:59.999Z')).toBe('request_record_203012');
+    expect(await partitionOf('2031-01-01T00:00:00.000Z')).toBe('request_record_203101');
   });
 
-  test('a record of a month without one is not lost', async () => {
+  test('do not lose a record whose month has no partition', async () => {
     await insert('2040-06-01T12:00:00Z');
-    expect(await homeOf('2040-06-01T12:00:00Z')).toBe('request_record_default');
+    expect(await partitionOf('2040-06-01T12:00:00Z')).toBe('request_record_default');
   });
 
-  test('retention drops whole months, and only those before', async () => {
+  test('are dropped by retention one complete month at a time', async () => {
     expect(await records.dropBefore(new Date(Date.UTC(2031, 0, 20)))).toEqual(
       expect.arrayContaining(['request_record_203012']),
     );
-    expect(await homeOf('2030-12-31T23:59:59.999Z')).toBeUndefined();
-    expect(await homeOf('2031-01-01T00:00:00.000Z')).toBe('request_record_203101');
+    expect(await partitionOf('2030-12-31T23:59:59.999Z')).toBeUndefined();
+    expect(await partitionOf('2031-01-01T00:00:00.000Z')).toBe('request_record_203101');
   });
 
-  test('the service itself may neither make nor drop tables', async () => {
+  test('can be neither created nor dropped by the service login', async () => {
     await expect(app.database.query('DROP TABLE request_record_203101')).rejects.toThrow(/must be owner/);
     await expect(app.database.query('DELETE FROM request_record')).rejects.toThrow(/permission denied/);
   });

@@ -22,7 +22,7 @@ afterAll(async () => {
   await app.close();
 });
 
-const put = (label: string, fails = false): Promise<void> =>
+const addEntry = (label: string, fails = false): Promise<void> =>
   app.database.transaction(async (tx) => {
     await app.application.get(ActivityLog, { strict: false }).write(tx, {
       action: 'project.changed',
@@ -34,15 +34,15 @@ const put = (label: string, fails = false): Promise<void> =>
     if (fails) throw new Error('rolled back');
   });
 
-const breaks = (): Promise<unknown[]> =>
+const listBreaks = (): Promise<unknown[]> =>
   app.database.query(
     `SELECT b.kind, b.chain, b.detail FROM audit_break b WHERE b.examined_at IS NULL ORDER BY b.kind, b.id`,
   );
 
-/** A seal that has read entries already would seal them as they were written: none begins while this lock is held. */
+/** Key of the sealing lock; no sealing starts while this lock is held. */
 const SEALING = "hashtextextended('switchboard.activity-seal', 0)";
 
-/** As the owner of the tables could: nothing is sealed while this runs, and its changes are not undone by a trigger. */
+/** Acts as the owner of the tables: blocks sealing and disables the triggers while `work` runs. */
 async function whileLocked(work: () => Promise<void>): Promise<void> {
   await sealAll(app);
   await owner.query(`SELECT pg_advisory_lock(${SEALING})`);
@@ -55,31 +55,31 @@ async function whileLocked(work: () => Promise<void>): Promise<void> {
   }
 }
 
-const remove = (label: string): Promise<unknown> =>
-  tamper(
+const removeEntry = (label: string): Promise<unknown> =>
+  changeEntry(
     `DELETE FROM activity_unsealed WHERE entry_id = (SELECT id FROM activity WHERE object_id = :label);
      DELETE FROM activity WHERE object_id = :label`,
     label,
   );
 
-const tamper = (statement: string, label: string): Promise<unknown> =>
+const changeEntry = (statement: string, label: string): Promise<unknown> =>
   owner.query(`ALTER TABLE activity DISABLE TRIGGER activity_is_final;
     ${statement.replaceAll(':label', `'${label}'`)};
     ALTER TABLE activity ENABLE TRIGGER activity_is_final`);
 
-const examine = async (): Promise<void> => {
+const acknowledgeBreaks = async (): Promise<void> => {
   await owner.query(`UPDATE audit_break SET examined_at = now()`);
 };
 
-test('an entry that is removed before it is sealed is found, and so is one that is changed', async () => {
+test('an entry removed or changed before it was sealed is detected', async () => {
   await whileLocked(async () => {
-    for (const label of ['stays', 'goes', 'changes', 'stays too']) await put(label);
-    await remove('goes');
-    await tamper('UPDATE activity SET actor_label = $$nobody$$ WHERE object_id = :label', 'changes');
+    for (const label of ['stays', 'goes', 'changes', 'stays too']) await addEntry(label);
+    await removeEntry('goes');
+    await changeEntry('UPDATE activity SET actor_label = $$nobody$$ WHERE object_id = :label', 'changes');
   });
   await sealAll(app);
-  await until(async () => (await breaks()).length >= 2);
-  expect(await breaks()).toEqual([
+  await until(async () => (await listBreaks()).length >= 2);
+  expect(await listBreaks()).toEqual([
     expect.objectContaining({
       kind: 'edited',
       chain: 700,
@@ -91,89 +91,96 @@ test('an entry that is removed before it is sealed is found, and so is one that 
       detail: expect.stringContaining('removed before'),
     }),
   ]);
-  const told = app.log.find((line) => line.includes('changed or removed before they were sealed'));
-  expect(JSON.parse(told ?? '{}')).toMatchObject({ level: 'error' });
-  await examine();
+  const logLine = app.log.find((line) => line.includes('changed or removed before they were sealed'));
+  expect(JSON.parse(logLine ?? '{}')).toMatchObject({ level: 'error' });
+  await acknowledgeBreaks();
 });
 
-test('what was found is reported later where it cannot be written down at once', async () => {
+test('a detected break is recorded later when it cannot be recorded immediately', async () => {
   await whileLocked(async () => {
-    await put('goes as well');
-    await remove('goes as well');
+    await addEntry('goes as well');
+    await removeEntry('goes as well');
     await owner.query(`
       CREATE FUNCTION refuse_break() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no room'; END $$;
       CREATE TRIGGER refuses_breaks BEFORE INSERT ON audit_break EXECUTE FUNCTION refuse_break()`);
   });
   await until(() => app.log.some((line) => line.includes('no room')));
   await owner.query('DROP TRIGGER refuses_breaks ON audit_break; DROP FUNCTION refuse_break');
-  await until(async () => (await breaks()).length > 0);
-  expect(await breaks()).toMatchObject([{ kind: 'missing', chain: 700 }]);
-  await examine();
+  await until(async () => (await listBreaks()).length > 0);
+  expect(await listBreaks()).toMatchObject([{ kind: 'missing', chain: 700 }]);
+  await acknowledgeBreaks();
 });
 
-test('an entry whose mark alone is removed is found as well, though it was never sealed', async () => {
+test('an unsealed entry whose mark alone was removed is detected', async () => {
   await whileLocked(async () => {
-    await put('unmarked');
-    await tamper(
+    await addEntry('unmarked');
+    await changeEntry(
       'DELETE FROM activity_unsealed WHERE entry_id = (SELECT id FROM activity WHERE object_id = :label)',
       'unmarked',
     );
   });
   await sealAll(app);
-  await until(async () => (await breaks()).length > 0);
-  expect(await breaks()).toMatchObject([{ kind: 'missing', chain: 700 }]);
-  await examine();
+  await until(async () => (await listBreaks()).length > 0);
+  expect(await listBreaks()).toMatchObject([{ kind: 'missing', chain: 700 }]);
+  await acknowledgeBreaks();
 });
 
-test('what was rolled back, and what is sealed as it was written, raises nothing', async () => {
-  await expect(put('never', true)).rejects.toThrow('rolled back');
-  await Promise.all(Array.from({ length: 40 }, (_, place) => put(`many ${place}`)));
+test('rollbacks and unchanged entries raise no alarm', async () => {
+  await expect(addEntry('never', true)).rejects.toThrow('rolled back');
+  await Promise.all(Array.from({ length: 40 }, (_, place) => addEntry(`many ${place}`)));
   await sealAll(app);
   await sealAll(app);
-  expect(await breaks()).toEqual([]);
-  const kept = join(String(app.environment['DATA_FOLDER']), 'audit', 'awaited.jsonl');
-  await until(() => !existsSync(kept) || readFileSync(kept, 'utf8') === '');
+  expect(await listBreaks()).toEqual([]);
+  const awaitedFile = join(String(app.environment['DATA_FOLDER']), 'audit', 'awaited.jsonl');
+  await until(() => !existsSync(awaitedFile) || readFileSync(awaitedFile, 'utf8') === '');
 });
 
-test('what waits is on the disk of its writer until it is sealed', async () => {
+test('unsealed entries are stored on the disk of their writer until they are sealed', async () => {
   await whileLocked(async () => {
-    await put('kept outside');
-    const kept = readFileSync(join(String(app.environment['DATA_FOLDER']), 'audit', 'awaited.jsonl'), 'utf8');
+    await addEntry('kept outside');
+    const awaitedText = readFileSync(
+      join(String(app.environment['DATA_FOLDER']), 'audit', 'awaited.jsonl'),
+      'utf8',
+    );
     const [row] = (
       await owner.query<{ id: string }>(`SELECT id::text FROM activity WHERE object_id = 'kept outside'`)
     ).rows;
-    expect(kept).toContain(`"id":"${row?.id}"`);
+    expect(awaitedText).toContain(`"id":"${row?.id}"`);
   });
   await sealAll(app);
-  expect(await breaks()).toEqual([]);
+  expect(await listBreaks()).toEqual([]);
 });
 
-test('what an earlier run left behind is looked for, unless retention may have had it', async () => {
+test('entries left by an earlier run are checked, unless retention might have removed them', async () => {
   const folder = makeScratchFolder('switchboard-left-');
   mkdirSync(join(folder, 'audit'));
   const digest = Buffer.alloc(32, 7).toString('base64url');
-  const left = (id: string, daysAgo: number): string =>
+  const awaitedLine = (id: string, daysAgo: number): string =>
     JSON.stringify({
       id,
       chain: 700,
       digest,
       occurredAt: new Date(Date.now() - daysAgo * 86_400_000).toISOString(),
     });
-  const lines = [left('900000001', 1), left('900000002', 40), left('900000003', 1).slice(0, 30)];
+  const lines = [
+    awaitedLine('900000001', 1),
+    awaitedLine('900000002', 40),
+    awaitedLine('900000003', 1).slice(0, 30),
+  ];
   writeFileSync(join(folder, 'audit', 'awaited.jsonl'), lines.join('\n'));
-  const next = await startTestApp({ environment: { DATA_FOLDER: folder } });
+  const nextApp = await startTestApp({ environment: { DATA_FOLDER: folder } });
   try {
-    await sealAll(next);
-    const rows = () => next.database.query('SELECT kind, entry::text FROM audit_break ORDER BY id');
+    await sealAll(nextApp);
+    const rows = () => nextApp.database.query('SELECT kind, entry::text FROM audit_break ORDER BY id');
     await until(async () => (await rows()).length > 0);
     expect(await rows()).toEqual([{ kind: 'missing', entry: '900000001' }]);
   } finally {
-    await next.close();
+    await nextApp.close();
     rmSync(folder, { recursive: true, force: true });
   }
 });
 
-test('entries that wait for a minute are told: to the log, the metric, doctor and as an incident', async () => {
+test('entries unsealed for a minute are reported in the log, the metric, doctor and as an incident', async () => {
   const age = app.application.get(SealAge, { strict: false });
   await age.check();
   const doctor = async (): Promise<string> => {
@@ -193,9 +200,9 @@ test('entries that wait for a minute are told: to the log, the metric, doctor an
   await until(async () => (await seconds()) === 0);
   expect(age.lateSince).toBeNull();
   await whileLocked(async () => {
-    await put('waits');
+    await addEntry('waits');
     await owner.query(`UPDATE activity_unsealed SET since = since - interval '2 minutes'`);
-    // Others must see it while the table of blocks stays locked.
+    // Committed first, so that other sessions see the entry while the block table stays locked.
     await owner.query('COMMIT; BEGIN; LOCK TABLE activity_block IN ACCESS EXCLUSIVE MODE');
     await age.check();
     expect(age.lateSince).toBeInstanceOf(Date);
@@ -211,7 +218,7 @@ test('entries that wait for a minute are told: to the log, the metric, doctor an
       /fail {2}audit seal: \d+ entries wait for their seal, the oldest for 12\d s/,
     );
   });
-  // The service looks every five seconds; a look that began under the lock may still end.
+  // The service polls every five seconds; a poll that started under the lock may still end.
   await until(async () => (await seconds()) === 0);
   expect(age.lateSince).toBeNull();
   expect(await doctor()).toContain('audit seal: entries are sealed as they come');

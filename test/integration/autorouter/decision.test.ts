@@ -3,40 +3,40 @@ import { CatalogueEditor, CatalogueService } from '#product/catalogue';
 import { Organisation, UserAccount } from '#product/identity';
 import type { NewKey } from '../../../src/keys';
 import { AutoLearner, type AutoSettingsChange, AutoStates } from '#product/autorouter';
-import { signIn } from '../../support/people';
+import { signIn } from '../../support/users';
 import { administer } from '../../support/postgres';
 import { declareRegions } from '../../support/regions';
-import { ask as exchange } from '../web/raw-exchange';
+import { sendRaw as exchange } from '../web/raw-exchange';
 import { addCustomer } from '../../support/customer';
 import {
   app,
-  ask,
-  closeHouse,
+  sendAuto,
+  closeAutoFixture,
   decisionOf,
   makeKey,
-  openHouse,
+  openAutoFixture,
   organisationId,
-  set,
+  setAuto,
   simulator,
-  tidyHouse,
+  resetAutoFixture,
   user,
   userId,
-} from './auto-house';
+} from './auto-fixture';
 
 beforeAll(async () => {
-  await openHouse();
+  await openAutoFixture();
   await declareRegions(app.database, 'elsewhere');
 });
-afterEach(tidyHouse);
-afterAll(closeHouse);
+afterEach(resetAutoFixture);
+afterAll(closeAutoFixture);
 
-test('until it is switched on the reference model answers, and the record says what would have', async () => {
+test('in shadow mode the reference model answers, and the record has the model that would have been chosen', async () => {
   const { text } = await makeKey();
-  const { status, json, requestId, headers } = await ask(text);
+  const { status, json, requestId, headers } = await sendAuto(text);
   expect([status, json.model]).toEqual([200, 'sim-large']);
   expect(headers.get('x-svc-auto')).toBe('sim-large; shadow_mode; 5');
-  const named = await ask(text, { model: 'sim-large' });
-  expect(named.headers.get('x-svc-auto')).toBeNull();
+  const namedModel = await sendAuto(text, { model: 'sim-large' });
+  expect(namedModel.headers.get('x-svc-auto')).toBeNull();
   expect(await decisionOf(requestId)).toMatchObject({
     mode: 'shadow',
     reason: 'shadow_mode',
@@ -47,25 +47,25 @@ test('until it is switched on the reference model answers, and the record says w
 });
 
 test.each(['/v1/messages', '/v1/chat/completions', '/v1/responses'])(
-  'what was learned decides, and the answer names the model: %s',
+  'learned quality decides, and the response names the model: %s',
   async (path) => {
-    await set('organisation', organisationId, { mode: 'on' });
+    await setAuto('organisation', organisationId, { mode: 'on' });
     const { text } = await makeKey();
-    const { json, requestId, headers } = await ask(text, {}, path);
+    const { json, requestId, headers } = await sendAuto(text, {}, path);
     expect(json.model).toBe('sim-small');
-    const told = 'sim-small; similar_quality_cheaper; 5';
-    expect(headers.get('x-svc-auto')).toBe(told);
+    const autoHeader = 'sim-small; similar_quality_cheaper; 5';
+    expect(headers.get('x-svc-auto')).toBe(autoHeader);
     const question =
       path === '/v1/responses'
         ? { input: 'Sort this list' }
         : { max_tokens: 50, messages: [user('Sort this list')] };
-    const streamed = await fetch(app.url + path, {
+    const streamedResponse = await fetch(app.url + path, {
       method: 'POST',
       headers: { authorization: `Bearer ${text}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'auto', stream: true, ...question }),
     });
-    await streamed.text();
-    expect(streamed.headers.get('x-svc-auto')).toBe(told);
+    await streamedResponse.text();
+    expect(streamedResponse.headers.get('x-svc-auto')).toBe(autoHeader);
     expect(await decisionOf(requestId)).toMatchObject({
       mode: 'on',
       reason: 'similar_quality_cheaper',
@@ -76,10 +76,10 @@ test.each(['/v1/messages', '/v1/chat/completions', '/v1/responses'])(
   },
 );
 
-test('the request log tells why', async () => {
-  await set('organisation', organisationId, { mode: 'on' });
+test('the request log explains the decision', async () => {
+  await setAuto('organisation', organisationId, { mode: 'on' });
   const { text } = await makeKey();
-  const { requestId } = await ask(text);
+  const { requestId } = await sendAuto(text);
   const { body } = await exchange(app.url, {
     path: `/dashboard/request-log?open=${requestId}`,
     headers: { cookie: await signIn(app, userId), accept: 'text/html' },
@@ -91,24 +91,25 @@ test('the request log tells why', async () => {
   expect(body).toMatch(/Next, should it fail[\s\S]{0,200}sim-/);
 });
 
-test('a request that names its model has no decision, and asks the database nothing for one', async () => {
+test('a request with a named model has no decision and runs no router query', async () => {
   const { text } = await makeKey();
-  const asked = jest.spyOn(app.database.source, 'query');
-  const touched = () => asked.mock.calls.filter(([sql]) => /autorouter|engine_setting/.test(sql)).length;
-  const named: { readonly requestId: string | null; readonly touches: number }[] = [];
+  const querySpy = jest.spyOn(app.database.source, 'query');
+  const countRouterQueries = () =>
+    querySpy.mock.calls.filter(([sql]) => /autorouter|engine_setting/.test(sql)).length;
+  const namedRequests: { readonly requestId: string | null; readonly touches: number }[] = [];
   for (let round = 0; round < 5; round += 1) {
-    asked.mockClear();
-    const { requestId } = await ask(text, { model: 'sim-small' });
-    named.push({ requestId, touches: touched() });
+    querySpy.mockClear();
+    const { requestId } = await sendAuto(text, { model: 'sim-small' });
+    namedRequests.push({ requestId, touches: countRouterQueries() });
   }
-  // The service looks at its settings now and then; what a request asks for, each of them would.
-  expect(Math.min(...named.map(({ touches }) => touches))).toBe(0);
-  asked.mockClear();
-  await ask(text);
-  expect(touched()).toBeGreaterThan(0);
-  asked.mockRestore();
-  expect(await Promise.all(named.map(({ requestId }) => decisionOf(requestId)))).toEqual(
-    named.map(() => null),
+  // Settings are polled now and then; a query per request would show up in every round.
+  expect(Math.min(...namedRequests.map(({ touches }) => touches))).toBe(0);
+  querySpy.mockClear();
+  await sendAuto(text);
+  expect(countRouterQueries()).toBeGreaterThan(0);
+  querySpy.mockRestore();
+  expect(await Promise.all(namedRequests.map(({ requestId }) => decisionOf(requestId)))).toEqual(
+    namedRequests.map(() => null),
   );
 });
 
@@ -140,23 +141,23 @@ test.each<[string, Partial<NewKey>, AutoSettingsChange, object, Record<string, n
     { max_tokens: 7_990, messages: [user('x '.repeat(200))] },
     { not_allowed: 2, context: 1 },
   ],
-])('candidates end at %s', async (_name, fields, settings, body, excluded) => {
+])('candidates are limited by %s', async (_name, fields, settings, body, excluded) => {
   const key = await makeKey(fields);
-  await set('key', key.id, { mode: 'on', ...settings });
-  const { json, requestId } = await ask(key.text, body);
+  await setAuto('key', key.id, { mode: 'on', ...settings });
+  const { json, requestId } = await sendAuto(key.text, body);
   expect(json.model).toBe('sim-large');
   expect(await decisionOf(requestId)).toMatchObject({ reason: 'only_candidate', excluded });
 });
 
-test('regions fail closed, and the refusal counts why', async () => {
+test('a request without a lane in its regions is refused, with the number of excluded models per reason', async () => {
   const key = await makeKey({ allowedRegions: ['elsewhere'] });
-  const { status, json } = await ask(key.text);
+  const { status, json } = await sendAuto(key.text);
   expect([status, json.error?.code]).toEqual([503, 'sovereign_route_unavailable']);
   expect(json.error).toMatchObject({ retryable: false });
   expect(json.error?.details?.excluded).toEqual({ region: 4 });
 });
 
-test('a model without a price, a paused one and a closed one are none', async () => {
+test('unpriced, paused and restricted models are not candidates', async () => {
   const { text } = await makeKey();
   const catalogue = app.application.get(CatalogueService);
   const editor = app.application.get(CatalogueEditor);
@@ -168,7 +169,7 @@ test('a model without a price, a paused one and a closed one are none', async ()
     await editor.upsertModel(tx, { name: 'sim-reason', restricted: true });
   });
   await catalogue.reload();
-  const { requestId } = await ask(text);
+  const { requestId } = await sendAuto(text);
   expect(await decisionOf(requestId)).toMatchObject({ excluded: { inactive: 1, no_access: 1, price: 1 } });
   await app.database.transaction(async (tx) => {
     await editor.setState(tx, 'unpriced', 'deleted');
@@ -178,36 +179,36 @@ test('a model without a price, a paused one and a closed one are none', async ()
   await catalogue.reload();
 });
 
-test('near the end of a budget only what it pays for is a candidate', async () => {
-  await set('organisation', organisationId, { mode: 'on', algorithm: 'static' });
+test('only affordable models are candidates near the end of a budget', async () => {
+  await setAuto('organisation', organisationId, { mode: 'on', algorithm: 'static' });
   const key = await makeKey({ budget: { limit: 3_000_000n, period: 'daily' } });
   const body = { max_tokens: 1_000 };
-  const { json, requestId } = await ask(key.text, body);
+  const { json, requestId } = await sendAuto(key.text, body);
   expect(json.model).not.toBe('sim-large');
   const decision = await decisionOf(requestId);
   expect(decision?.excluded['budget']).toBeGreaterThanOrEqual(1);
-  const broke = await makeKey({ budget: { limit: 1_000n, period: 'daily' } });
-  const refusal = await ask(broke.text, body);
+  const emptyBudgetKey = await makeKey({ budget: { limit: 1_000n, period: 'daily' } });
+  const refusal = await sendAuto(emptyBudgetKey.text, body);
   expect(refusal.status).not.toBe(503);
   expect(refusal.json.error?.code).toMatch(/budget|limit/);
 });
 
-test('switched off, it says so, or the fallback model answers within the rights of the caller', async () => {
-  await set('organisation', organisationId, { mode: 'off' });
+test('auto returns 503 when switched off, or uses the fallback model if the key is allowed to', async () => {
+  await setAuto('organisation', organisationId, { mode: 'off' });
   const { text } = await makeKey();
-  const refusal = await ask(text);
+  const refusal = await sendAuto(text);
   expect([refusal.status, refusal.json.error?.code]).toEqual([503, 'autorouter_unavailable']);
   expect(refusal.headers.get('retry-after')).not.toBeNull();
-  await set('organisation', organisationId, { fallback_model: 'sim-8k' });
-  const answer = await ask(text);
+  await setAuto('organisation', organisationId, { fallback_model: 'sim-8k' });
+  const answer = await sendAuto(text);
   expect(answer.json.model).toBe('sim-8k');
   expect(await decisionOf(answer.requestId)).toMatchObject({ reason: 'fallback', chosen: 'sim-8k' });
-  const narrow = await makeKey({ allowedModels: ['sim-large'] });
-  expect((await ask(narrow.text)).json.error?.code).toBe('model_not_allowed');
+  const narrowKey = await makeKey({ allowedModels: ['sim-large'] });
+  expect((await sendAuto(narrowKey.text)).json.error?.code).toBe('model_not_allowed');
 });
 
-describe('a conversation', () => {
-  const named = { 'x-session-id': 'conversation one' };
+describe('A conversation', () => {
+  const sessionHeader = { 'x-session-id': 'conversation one' };
   const call = { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'sort', input: {} }] };
   const result = {
     role: 'user',
@@ -216,102 +217,102 @@ describe('a conversation', () => {
   const tools = [{ name: 'sort', input_schema: { type: 'object' } }];
   const withResult = { tools, messages: [user('Sort this list'), call, result] };
 
-  test('keeps its model, named or guessed', async () => {
-    await set('organisation', organisationId, { mode: 'on' });
+  test('keeps its model with a named or a derived session', async () => {
+    await setAuto('organisation', organisationId, { mode: 'on' });
     const { text, id } = await makeKey();
-    const first = await ask(text, {}, '/v1/messages', named);
+    const first = await sendAuto(text, {}, '/v1/messages', sessionHeader);
     expect(await decisionOf(first.requestId)).toMatchObject({ session: { sticky: 'new', source: 'named' } });
-    // Alone it would not go to another model for so little.
-    await set('key', id, { dial: 0, algorithm: 'hkb-v1' });
+    // Without a session, the router would choose the large model now.
+    await setAuto('key', id, { dial: 0, algorithm: 'hkb-v1' });
     const answer = { role: 'assistant', content: 'Sorted.' };
     const turns = { messages: [user('Sort this list'), answer, user('And again')] };
-    const second = await ask(text, turns, '/v1/messages', named);
+    const second = await sendAuto(text, turns, '/v1/messages', sessionHeader);
     expect(second.json.model).toBe('sim-small');
     expect(await decisionOf(second.requestId)).toMatchObject({
       session: { sticky: 'kept', source: 'named' },
     });
-    const other = await makeKey();
-    await ask(other.text);
-    const guessed = await ask(other.text, turns);
-    expect(await decisionOf(guessed.requestId)).toMatchObject({
+    const otherKey = await makeKey();
+    await sendAuto(otherKey.text);
+    const derivedAnswer = await sendAuto(otherKey.text, turns);
+    expect(await decisionOf(derivedAnswer.requestId)).toMatchObject({
       session: { sticky: 'kept', source: 'guessed' },
     });
-    const foreign = await ask((await makeKey()).text, turns, '/v1/messages', named);
-    expect(await decisionOf(foreign.requestId)).toMatchObject({ session: { sticky: 'new' } });
+    const otherKeyAnswer = await sendAuto((await makeKey()).text, turns, '/v1/messages', sessionHeader);
+    expect(await decisionOf(otherKeyAnswer.requestId)).toMatchObject({ session: { sticky: 'new' } });
   });
 
-  test('never has another model read the result of a tool call', async () => {
-    await set('organisation', organisationId, { mode: 'on' });
+  test('sends the result of a tool call only to the model that made the call', async () => {
+    await setAuto('organisation', organisationId, { mode: 'on' });
     const { text, id } = await makeKey();
-    expect((await ask(text, { tools }, '/v1/messages', named)).json.model).toBe('sim-small');
-    await set('key', id, { algorithm: 'static', stickiness: false });
-    const next = await ask(text, withResult, '/v1/messages', named);
+    expect((await sendAuto(text, { tools }, '/v1/messages', sessionHeader)).json.model).toBe('sim-small');
+    await setAuto('key', id, { algorithm: 'static', stickiness: false });
+    const next = await sendAuto(text, withResult, '/v1/messages', sessionHeader);
     expect(next.json.model).toBe('sim-small');
     expect(await decisionOf(next.requestId)).toMatchObject({ reason: 'tool_result' });
     await simulator.addFault({ match: { model: 'sim-small' }, fault: { kind: 'status', status: 500 } });
-    const failed = await ask(text, withResult, '/v1/messages', named);
-    expect(failed.status).toBeGreaterThanOrEqual(500);
+    const failedAnswer = await sendAuto(text, withResult, '/v1/messages', sessionHeader);
+    expect(failedAnswer.status).toBeGreaterThanOrEqual(500);
     await simulator.clearFaults();
-    await set('key', id, { exclude: ['sim-small'] });
-    const gone = await ask(text, withResult, '/v1/messages', named);
-    expect([gone.status, gone.json.error?.code]).toEqual([400, 'invalid_request']);
-    expect(gone.json.error?.details).toMatchObject({ reason: 'tool_call_model_gone' });
+    await setAuto('key', id, { exclude: ['sim-small'] });
+    const refusal = await sendAuto(text, withResult, '/v1/messages', sessionHeader);
+    expect([refusal.status, refusal.json.error?.code]).toEqual([400, 'invalid_request']);
+    expect(refusal.json.error?.details).toMatchObject({ reason: 'tool_call_model_gone' });
   });
 });
 
-test('another model steps in where the chosen one fails, and the record names both', async () => {
-  await set('organisation', organisationId, { mode: 'on', exclude: ['sim-8k', 'sim-reason'] });
+test('another model answers when the chosen one fails, and the record names both', async () => {
+  await setAuto('organisation', organisationId, { mode: 'on', exclude: ['sim-8k', 'sim-reason'] });
   const { text } = await makeKey();
   await simulator.addFault({
     times: 1,
     match: { model: 'sim-small' },
     fault: { kind: 'status', status: 500 },
   });
-  const answer = await ask(text);
+  const answer = await sendAuto(text);
   expect([answer.status, answer.json.model]).toEqual([200, 'sim-large']);
   expect(answer.headers.get('x-svc-failover')).toBe('true');
   expect(answer.headers.get('x-svc-auto')).toMatch(/^sim-large; /);
   expect(await decisionOf(answer.requestId)).toMatchObject({ chosen: 'sim-small', answered_by: 'sim-large' });
 });
 
-test('failures of lanes are their health: what is believed of a model stays, in every organisation', async () => {
+test('lane failures do not change the predictions for a model in any organisation', async () => {
   const organisations = app.database.source.getRepository(Organisation);
   const other = organisations.create({ name: 'other', slug: 'other' });
   await organisations.insert(other);
   const { userId: stranger } = await addCustomer(app, 'stranger', 10n ** 12n);
   await app.database.source.getRepository(UserAccount).update(stranger, { organisationId: other.id });
-  const theirs = (await makeKey({ userId: stranger })).text;
-  await set('organisation', organisationId, { mode: 'on' });
-  const ours = (await makeKey()).text;
-  const believed = async (key: string) => {
-    const decision = (await decisionOf((await ask(key)).requestId)) as unknown as {
+  const otherKey = (await makeKey({ userId: stranger })).text;
+  await setAuto('organisation', organisationId, { mode: 'on' });
+  const ownKey = (await makeKey()).text;
+  const predictionFor = async (key: string) => {
+    const decision = (await decisionOf((await sendAuto(key)).requestId)) as unknown as {
       chosen: string;
       candidates: { model: string; q: number; fail: number }[];
     };
     const { q, fail } = decision.candidates.find(({ model }) => model === 'sim-small')!;
     return { chosen: decision.chosen, q, fail };
   };
-  const keys = [ours, theirs];
-  const before = [await believed(ours), await believed(theirs)];
+  const keys = [ownKey, otherKey];
+  const predictionsBefore = [await predictionFor(ownKey), await predictionFor(otherKey)];
   await simulator.addFault({
     times: 3,
     match: { model: 'sim-small' },
     fault: { kind: 'status', status: 500 },
   });
   for (let at = 0; at < 3; at += 1) {
-    const answer = await ask(ours, { messages: [user(`Sort this list ${at}`)] });
+    const answer = await sendAuto(ownKey, { messages: [user(`Sort this list ${at}`)] });
     expect([answer.status, answer.json.model]).toEqual([200, 'sim-large']);
   }
   for (const [place, key] of keys.entries()) {
-    const { fail, ...rest } = await believed(key);
-    const { fail: earlier, ...same } = before[place]!;
+    const { fail, ...rest } = await predictionFor(key);
+    const { fail: earlier, ...same } = predictionsBefore[place]!;
     expect(rest).toEqual(same);
-    // Its answers make it no likelier either.
+    // Successful responses can only lower the predicted failure rate.
     expect(fail).toBeLessThanOrEqual(earlier);
   }
 });
 
-test('no pick lies outside key, regions, budget, settings and what is asked, whatever they are', async () => {
+test('the chosen model always satisfies key, regions, budget, settings and request', async () => {
   const models = ['sim-small', 'sim-large', 'sim-reason', 'sim-8k'];
   await fc.assert(
     fc.asyncProperty(
@@ -322,31 +323,31 @@ test('no pick lies outside key, regions, budget, settings and what is asked, wha
       fc.integer({ min: 0, max: 10 }),
       fc.boolean(),
       fc.constantFrom<string[] | null>(null, ['local'], ['local', 'elsewhere'], ['elsewhere']),
-      // Enough for all, for the cheaper ones, and for none.
+      // Budgets that allow every model, only cheaper ones, or none.
       fc.constantFrom(null, 1_000_000n, 400_000n, 1_000n),
       async (allowed, include, exclude, algorithm, dial, isSchema, allowedRegions, limit) => {
         const budget = limit === null ? null : { limit, period: 'daily' as const };
         const key = await makeKey({ allowedModels: allowed, allowedRegions, budget });
-        await set('key', key.id, { mode: 'on', algorithm, dial, include, exclude });
+        await setAuto('key', key.id, { mode: 'on', algorithm, dial, include, exclude });
         const format = {
           response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'object' } } },
         };
-        const { status, json } = await ask(key.text, isSchema ? format : {}, '/v1/chat/completions');
-        const left = allowed.filter(
+        const { status, json } = await sendAuto(key.text, isSchema ? format : {}, '/v1/chat/completions');
+        const eligibleModels = allowed.filter(
           (name) =>
             (include.length === 0 || include.includes(name)) &&
             !exclude.includes(name) &&
             !(isSchema && name === 'sim-8k'),
         );
-        if (left.length === 0 || allowedRegions?.join() === 'elsewhere') {
+        if (eligibleModels.length === 0 || allowedRegions?.join() === 'elsewhere') {
           expect(json.error).toMatchObject({ retryable: false });
           expect(json.error?.code).toMatch(
             /^(invalid_request|unsupported_parameter|sovereign_route_unavailable)$/,
           );
           return;
         }
-        if (status === 200) expect(left).toContain(json.model);
-        // A refusal is one of the budget, and only where none of them fits into it.
+        if (status === 200) expect(eligibleModels).toContain(json.model);
+        // The only valid refusal is the budget, when no allowed model fits into it.
         else
           expect([limit === null, json.error?.code.match(/budget|limit/) === null]).toEqual([false, false]);
         const [spent] = await app.database.query<{ cost: string }>(
@@ -360,40 +361,43 @@ test('no pick lies outside key, regions, budget, settings and what is asked, wha
   );
 });
 
-test('while settings or what was learned cannot be read, the last settings and the reference model serve', async () => {
-  await set('organisation', organisationId, { mode: 'on', algorithm: 'cheapest' });
+test('the last known settings and the reference model are used while settings or learned data are unreadable', async () => {
+  await setAuto('organisation', organisationId, { mode: 'on', algorithm: 'cheapest' });
   const key = await makeKey();
-  expect((await ask(key.text)).json.model).toBe('sim-small');
+  expect((await sendAuto(key.text)).json.model).toBe('sim-small');
   const organisations = app.database.source.getRepository(Organisation);
   const row = organisations.create({ name: 'unread', slug: 'unread' });
   await organisations.insert(row);
-  const unread = await makeKey({ organisationId: row.id });
-  const rename = (from: string, to: string): Promise<void> =>
+  const unreadKey = await makeKey({ organisationId: row.id });
+  const renameTable = (from: string, to: string): Promise<void> =>
     administer(app.environment['MIGRATION_DATABASE_URL'] ?? '', `ALTER TABLE ${from} RENAME TO ${to}`);
-  await ask(unread.text, { model: 'sim-small' });
-  await rename('engine_setting', 'settings_away');
-  await rename('autorouter_state', 'state_away');
+  await sendAuto(unreadKey.text, { model: 'sim-small' });
+  await renameTable('engine_setting', 'settings_away');
+  await renameTable('autorouter_state', 'state_away');
   await app.database.query(`SELECT pg_notify('auto_settings', 'test')`);
-  const refusal = await ask(unread.text);
+  const refusal = await sendAuto(unreadKey.text);
   expect([refusal.status, refusal.json.error?.code]).toEqual([503, 'autorouter_unavailable']);
-  const stale = await ask(key.text);
-  expect([stale.status, stale.json.model]).toEqual([200, 'sim-small']);
-  await rename('settings_away', 'engine_setting');
-  const { requestId, json } = await ask(unread.text);
+  const staleAnswer = await sendAuto(key.text);
+  expect([staleAnswer.status, staleAnswer.json.model]).toEqual([200, 'sim-small']);
+  await renameTable('settings_away', 'engine_setting');
+  const { requestId, json } = await sendAuto(unreadKey.text);
   expect(json.model).toBe('sim-large');
   expect(await decisionOf(requestId)).toMatchObject({ fallback: 'state_unavailable', chosen: 'sim-large' });
-  await rename('state_away', 'autorouter_state');
+  await renameTable('state_away', 'autorouter_state');
 });
 
-test('what was learned from a person goes with them: the reference model answers again', async () => {
-  await set('organisation', organisationId, { mode: 'on' });
+test('deleting a user deletes what was learned from them, and the reference model answers again', async () => {
+  await setAuto('organisation', organisationId, { mode: 'on' });
   const { text } = await makeKey();
-  const before = await decisionOf((await ask(text)).requestId);
-  expect(before).toMatchObject({ mode: 'on', reason: expect.not.stringMatching('still_learning') as string });
+  const decisionBefore = await decisionOf((await sendAuto(text)).requestId);
+  expect(decisionBefore).toMatchObject({
+    mode: 'on',
+    reason: expect.not.stringMatching('still_learning') as string,
+  });
   await app.database.transaction((tx) => app.application.get(AutoLearner).forgetUser(tx, userId));
   const states = app.application.get(AutoStates);
   while ((await states.of(organisationId))?.models.size !== 0) await new Promise(setImmediate);
-  const { json, requestId } = await ask(text);
+  const { json, requestId } = await sendAuto(text);
   expect(json.model).toBe('sim-large');
   expect(await decisionOf(requestId)).toMatchObject({ reason: 'still_learning' });
 });

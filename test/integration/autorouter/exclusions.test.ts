@@ -2,35 +2,35 @@ import { CatalogueEditor, CatalogueService, PriceService } from '#product/catalo
 import { parseUsdPerMillion, priceRates } from '#product/kernel';
 import { Organisation } from '#product/identity';
 import { StateMaintenance } from '#product/autorouter';
-import { learn, outcome } from '../../support/learned';
+import { learnExample, createOutcome } from '../../support/learning-examples';
 import {
   app,
-  ask,
-  closeHouse,
+  sendAuto,
+  closeAutoFixture,
   decisionOf,
   makeKey,
-  openHouse,
+  openAutoFixture,
   organisationId,
-  set,
+  setAuto,
   simulator,
-  tidyHouse,
+  resetAutoFixture,
   user,
-} from './auto-house';
+} from './auto-fixture';
 
 beforeAll(async () => {
-  await openHouse();
+  await openAutoFixture();
   for (const name of ['moved', 'frail', 'talker']) await addModel(name);
   await app.database.query(
     `UPDATE model SET redirect_to = (SELECT id FROM model WHERE name = 'sim-large') WHERE name = 'moved'`,
   );
   await app.application.get(CatalogueService).reload();
 });
-afterEach(tidyHouse);
-afterAll(closeHouse);
+afterEach(resetAutoFixture);
+afterAll(closeAutoFixture);
 
-/** A model of its own beside those of the sandbox, at its supplier. */
+/** Adds a model next to those of the sandbox, at the same supplier. */
 async function addModel(name: string, capabilities: string[] = []): Promise<void> {
-  const one = parseUsdPerMillion('1');
+  const onePerMillion = parseUsdPerMillion('1');
   await app.database.transaction(async (tx) => {
     const editor = new CatalogueEditor();
     await editor.upsertModel(tx, {
@@ -44,43 +44,43 @@ async function addModel(name: string, capabilities: string[] = []): Promise<void
     await new PriceService().addPrice(tx, {
       model: name,
       source: 'test',
-      rates: priceRates({ input: one, output: one }),
+      rates: priceRates({ input: onePerMillion, output: onePerMillion }),
     });
   });
   await app.application.get(CatalogueService).reload();
 }
-const on = (more: object = {}) => set('organisation', organisationId, { mode: 'on', ...more });
+const switchOn = (more: object = {}) => setAuto('organisation', organisationId, { mode: 'on', ...more });
 const excludedOf = async (requestId: string | null) => (await decisionOf(requestId))?.excluded;
 
-test('a model that leads to another is none itself: the other is asked', async () => {
-  const { requestId } = await ask((await makeKey()).text);
+test('a model that redirects to another is not a candidate', async () => {
+  const { requestId } = await sendAuto((await makeKey()).text);
   expect(await excludedOf(requestId)).toMatchObject({ redirect: 1 });
 });
 
-test('a model whose only lane rests after failures is none, until it is well again', async () => {
+test('a model whose only lane has an open circuit breaker is not a candidate', async () => {
   const { text } = await makeKey();
   await simulator.addFault({ match: { model: 'sim-frail' }, fault: { kind: 'status', status: 500 } });
   let excluded: Readonly<Record<string, number>> | undefined;
   for (let at = 0; at < 40 && excluded?.['unhealthy'] === undefined; at += 1) {
-    await ask(text, { model: 'frail' });
-    excluded = await excludedOf((await ask(text)).requestId);
+    await sendAuto(text, { model: 'frail' });
+    excluded = await excludedOf((await sendAuto(text)).requestId);
   }
   expect(excluded).toMatchObject({ unhealthy: 1 });
-  const alone = await makeKey({ allowedModels: ['frail'] });
-  let resting: Awaited<ReturnType<typeof ask>> | undefined;
-  for (let at = 0; at < 40 && resting?.json.error?.code !== 'autorouter_no_candidate'; at += 1)
-    resting = await ask(alone.text);
-  expect([resting?.status, resting?.json.error]).toMatchObject([
+  const frailKey = await makeKey({ allowedModels: ['frail'] });
+  let openAnswer: Awaited<ReturnType<typeof sendAuto>> | undefined;
+  for (let at = 0; at < 40 && openAnswer?.json.error?.code !== 'autorouter_no_candidate'; at += 1)
+    openAnswer = await sendAuto(frailKey.text);
+  expect([openAnswer?.status, openAnswer?.json.error]).toMatchObject([
     503,
     { retryable: true, details: { excluded: { unhealthy: 1 } } },
   ]);
 });
 
-test('what is too long for all is told as of a named model', async () => {
+test('a request that is too long for every model returns the same error as for a named model', async () => {
   const { text } = await makeKey({ allowedModels: ['sim-small'] });
   const body = { messages: [{ role: 'user', content: 'word '.repeat(400_000) }] };
   for (const path of ['/v1/chat/completions', '/v1/messages']) {
-    const { status, json } = await ask(text, body, path);
+    const { status, json } = await sendAuto(text, body, path);
     expect([status, json.error]).toMatchObject([400, { code: 'context_length_exceeded', retryable: false }]);
   }
 });
@@ -122,8 +122,8 @@ test.each<[string, object, Record<string, number>]>([
     },
     { capability: 6 },
   ],
-])('a model that cannot take %s is none', async (_what, body, excluded) => {
-  const { requestId, status, json } = await ask((await makeKey()).text, body, '/v1/chat/completions');
+])('a model that does not support %s is not a candidate', async (_what, body, excluded) => {
+  const { requestId, status, json } = await sendAuto((await makeKey()).text, body, '/v1/chat/completions');
   if (status === 200) expect(await excludedOf(requestId)).toMatchObject(excluded);
   else {
     expect([status, json.error?.code]).toEqual([400, 'unsupported_parameter']);
@@ -131,34 +131,36 @@ test.each<[string, object, Record<string, number>]>([
   }
 });
 
-test('what a request may cost at most leaves out dearer models, and all of them if it must', async () => {
-  await on({ max_cost_per_request: '0.0001' });
+test('max_cost_per_request excludes more expensive models, or all of them', async () => {
+  await switchOn({ max_cost_per_request: '0.0001' });
   const { text } = await makeKey();
-  const { json, requestId } = await ask(text);
+  const { json, requestId } = await sendAuto(text);
   expect(json.model).toBe('sim-small');
   expect((await excludedOf(requestId))?.['max_cost']).toBeGreaterThanOrEqual(1);
-  await on({ max_cost_per_request: '0.000000001' });
-  const none = await ask(text);
-  expect([none.status, none.json.error?.code]).toEqual([400, 'invalid_request']);
-  expect(none.json.error?.details?.excluded).toMatchObject({ max_cost: 6 });
+  await switchOn({ max_cost_per_request: '0.000000001' });
+  const refusal = await sendAuto(text);
+  expect([refusal.status, refusal.json.error?.code]).toEqual([400, 'invalid_request']);
+  expect(refusal.json.error?.details?.excluded).toMatchObject({ max_cost: 6 });
 });
 
-test('below the least quality none is chosen but the best there is, and the decision says so', async () => {
-  await on({ min_quality: 0.99, dial: 10 });
-  const { requestId } = await ask((await makeKey()).text);
+test('the best model is chosen when none reaches min_quality, and the decision reports the floor', async () => {
+  await switchOn({ min_quality: 0.99, dial: 10 });
+  const { requestId } = await sendAuto((await makeKey()).text);
   expect(await decisionOf(requestId)).toMatchObject({
     reason: 'quality_floor',
     excluded: { min_quality: 2 },
   });
-  await on({ min_quality: 0.5 });
-  expect(await excludedOf((await ask((await makeKey()).text)).requestId)).not.toHaveProperty('min_quality');
+  await switchOn({ min_quality: 0.5 });
+  expect(await excludedOf((await sendAuto((await makeKey()).text)).requestId)).not.toHaveProperty(
+    'min_quality',
+  );
 });
 
-test('what the organisation has locked no key differs from, but for its limits', async () => {
-  await on({ algorithm: 'static', locked: true });
+test('a key cannot override locked settings of its organisation, except with its own limits', async () => {
+  await switchOn({ algorithm: 'static', locked: true });
   const key = await makeKey();
-  await set('key', key.id, { algorithm: 'cheapest', exclude: ['sim-8k'] });
-  const { json, requestId } = await ask(key.text);
+  await setAuto('key', key.id, { algorithm: 'cheapest', exclude: ['sim-8k'] });
+  const { json, requestId } = await sendAuto(key.text);
   expect(json.model).toBe('sim-large');
   expect(await decisionOf(requestId)).toMatchObject({
     reason: 'algorithm_static',
@@ -168,7 +170,7 @@ test('what the organisation has locked no key differs from, but for its limits',
 
 const surfaces = ['/v1/messages', '/v1/chat/completions', '/v1/responses'] as const;
 
-describe.each(surfaces)('on %s', (path) => {
+describe.each(surfaces)('Sessions on %s', (path) => {
   const tools =
     path === '/v1/messages'
       ? [{ name: 'sort', input_schema: { type: 'object' } }]
@@ -201,25 +203,25 @@ describe.each(surfaces)('on %s', (path) => {
             ],
           };
 
-  test('the result of a tool goes to the model that called it, which no setting changes between', async () => {
-    await on();
+  test('a tool result goes to the model that made the call, whatever the settings are', async () => {
+    await switchOn();
     const { text, id } = await makeKey();
-    expect((await ask(text, { tools }, path)).json.model).toBe('sim-small');
-    await set('key', id, { algorithm: 'static', stickiness: false });
-    const next = await ask(text, { tools, ...withResult }, path);
+    expect((await sendAuto(text, { tools }, path)).json.model).toBe('sim-small');
+    await setAuto('key', id, { algorithm: 'static', stickiness: false });
+    const next = await sendAuto(text, { tools, ...withResult }, path);
     expect(next.json.model).toBe('sim-small');
     expect(await decisionOf(next.requestId)).toMatchObject({
       reason: 'tool_result',
       fallback_order: expect.anything() as object,
     });
-    await set('key', id, { exclude: ['sim-small'] });
-    const gone = await ask(text, { tools, ...withResult }, path);
-    expect([gone.status, gone.json.error?.code]).toEqual([400, 'invalid_request']);
-    expect(gone.json.error?.details?.reason).toBe('tool_call_model_gone');
+    await setAuto('key', id, { exclude: ['sim-small'] });
+    const refusal = await sendAuto(text, { tools, ...withResult }, path);
+    expect([refusal.status, refusal.json.error?.code]).toEqual([400, 'invalid_request']);
+    expect(refusal.json.error?.details?.reason).toBe('tool_call_model_gone');
   });
 
-  test('a stream names the model that answers, and the next turn finds it', async () => {
-    await on();
+  test('a stream names the model that answers, and the next turn keeps it', async () => {
+    await switchOn();
     const { text, id } = await makeKey();
     const body =
       path === '/v1/responses'
@@ -243,8 +245,8 @@ describe.each(surfaces)('on %s', (path) => {
       chosen: 'sim-small',
       session: { sticky: 'new' },
     });
-    await set('key', id, { dial: 0 });
-    const next = await ask(text, {}, path, { 'x-session-id': `of ${path}` });
+    await setAuto('key', id, { dial: 0 });
+    const next = await sendAuto(text, {}, path, { 'x-session-id': `of ${path}` });
     expect(await decisionOf(next.requestId)).toMatchObject({
       chosen: 'sim-small',
       session: { sticky: 'kept', source: 'named' },
@@ -252,7 +254,7 @@ describe.each(surfaces)('on %s', (path) => {
   });
 });
 
-describe('requests unlike what is known', () => {
+describe('Unfamiliar requests', () => {
   const nouns = [
     'harbour',
     'violin',
@@ -265,37 +267,39 @@ describe('requests unlike what is known', () => {
     'walnut',
     'zeppelin',
   ];
-  const known = (at: number) =>
+  const knownText = (at: number) =>
     `Describe the ${nouns[at % 10]} beside the ${nouns[(at * 7 + 3) % 10]} with care`;
-  const foreign = (at: number) => `Quelle heure est-il donc à Genève ce soir ${'oui '.repeat(at % 7)}`;
-  const said = (text: string) => ({ messages: [user(text)] });
+  const foreignText = (at: number) => `Quelle heure est-il donc à Genève ce soir ${'oui '.repeat(at % 7)}`;
+  const messageBody = (text: string) => ({ messages: [user(text)] });
 
-  test('go to the reference model; when most of the traffic is such, all of it does, until it is familiar again', async () => {
+  test('go to the reference model, as does all traffic while most of it is unfamiliar', async () => {
     const organisations = app.database.source.getRepository(Organisation);
     const row = organisations.create({ name: 'drifting', slug: 'drifting' });
     await organisations.insert(row);
     for (let at = 0; at < 260; at += 1) {
-      const outcomes = [outcome('sim-small', 0.9), outcome('sim-large', 0.9)];
-      await learn(app, row.id, { id: `d${at}`, text: known(at), outcomes });
+      const outcomes = [createOutcome('sim-small', 0.9), createOutcome('sim-large', 0.9)];
+      await learnExample(app, row.id, { id: `d${at}`, text: knownText(at), outcomes });
     }
     await app.application.get(StateMaintenance).store(row.id);
-    await set('organisation', row.id, { mode: 'on' });
+    await setAuto('organisation', row.id, { mode: 'on' });
     const { text } = await makeKey({ organisationId: row.id });
-    const decided = async (question: string) => decisionOf((await ask(text, said(question))).requestId);
-    expect(await decided(known(1))).toMatchObject({ chosen: 'sim-small', drift: 'calm' });
-    expect(await decided(foreign(0))).toMatchObject({
+    const decisionFor = async (question: string) =>
+      decisionOf((await sendAuto(text, messageBody(question))).requestId);
+    expect(await decisionFor(knownText(1))).toMatchObject({ chosen: 'sim-small', drift: 'calm' });
+    expect(await decisionFor(foreignText(0))).toMatchObject({
       reason: 'unfamiliar_request',
       chosen: 'sim-large',
       drift: 'calm',
     });
-    for (let at = 0; at < 110; at += 1) await ask(text, said(foreign(at)));
-    expect(await decided(known(2))).toMatchObject({
+    for (let at = 0; at < 110; at += 1) await sendAuto(text, messageBody(foreignText(at)));
+    expect(await decisionFor(knownText(2))).toMatchObject({
       reason: 'traffic_changed',
       chosen: 'sim-large',
       drift: 'reference',
     });
-    let decision = await decided(known(3));
-    for (let at = 4; at < 300 && decision?.drift !== 'calm'; at += 1) decision = await decided(known(at));
+    let decision = await decisionFor(knownText(3));
+    for (let at = 4; at < 300 && decision?.drift !== 'calm'; at += 1)
+      decision = await decisionFor(knownText(at));
     expect(decision).toMatchObject({ chosen: 'sim-small', drift: 'calm' });
   });
 });

@@ -1,45 +1,45 @@
 import { AutoSessions } from '#product/autorouter';
 import {
-  addRelays,
+  addRelayModels,
   app,
-  ask,
-  closeHouse,
+  sendAuto,
+  closeAutoFixture,
   decisionOf,
   makeKey,
-  openHouse,
+  openAutoFixture,
   organisationId,
-  relays,
-  set,
+  relayModels,
+  setAuto,
   simulator,
-  tidyHouse,
+  resetAutoFixture,
   user,
-} from './auto-house';
+} from './auto-fixture';
 
-const surfaces = ['/v1/messages', '/v1/chat/completions', '/v1/responses'] as const;
-type Surface = (typeof surfaces)[number];
+const apiPaths = ['/v1/messages', '/v1/chat/completions', '/v1/responses'] as const;
+type ApiPath = (typeof apiPaths)[number];
 beforeAll(async () => {
-  await openHouse();
-  await addRelays();
+  await openAutoFixture();
+  await addRelayModels();
 });
 afterEach(async () => {
-  await tidyHouse();
+  await resetAutoFixture();
   await app.database.query('DELETE FROM autorouter_session');
 });
-afterAll(closeHouse);
+afterAll(closeAutoFixture);
 
 const question = 'Sort this list [[tool=sort]]';
 const schema = { type: 'object' };
-const toolsOf = (path: Surface): object[] => {
+const toolsOf = (path: ApiPath): object[] => {
   if (path === '/v1/messages') return [{ name: 'sort', input_schema: schema }];
   if (path === '/v1/responses') return [{ type: 'function', name: 'sort', parameters: schema }];
   return [{ type: 'function', function: { name: 'sort', parameters: schema } }];
 };
-const asked = (path: Surface, text = question): object => ({
+const toolRequest = (path: ApiPath, text = question): object => ({
   tools: toolsOf(path),
   ...(path === '/v1/responses' ? { input: [user(text)] } : { messages: [user(text)], max_tokens: 200 }),
 });
-/** The result of a call with that id. Another opening tells that no guess of the conversation led to its model. */
-function result(path: Surface, id: string, opening = 'Another opening'): object {
+/** A request with the result of a call; another opening ensures that no derived session matches. */
+function resultRequest(path: ApiPath, id: string, opening = 'Another opening'): object {
   const tools = toolsOf(path);
   if (path === '/v1/messages') {
     const call = { type: 'tool_use', id, name: 'sort', input: {} };
@@ -67,92 +67,98 @@ const idIn = (answer: unknown): string => {
   expect(id).toEqual(expect.any(String));
   return id ?? '';
 };
-const on = (more: object = {}) => set('organisation', organisationId, { mode: 'on', ...more });
-/** From here on the large model would answer, were it free to. */
+const switchOn = (more: object = {}) => setAuto('organisation', organisationId, { mode: 'on', ...more });
+/** Makes the large model the preferred answer from now on. */
 const preferLarge = (id: number) =>
-  set('key', id, { algorithm: 'static', reference_model: 'sim-large', stickiness: false });
+  setAuto('key', id, { algorithm: 'static', reference_model: 'sim-large', stickiness: false });
 const picture = {
   type: 'image_url',
   image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' },
 };
 
-describe('conversations that share a field', () => {
+describe('Conversations with a shared field', () => {
   test.each([{ user: 'the app' }, { prompt_cache_key: 'the app' }])(
-    'are not taken for one: %j',
+    'are not treated as one: %j',
     async (shared) => {
       const path = '/v1/chat/completions';
-      await on();
+      await switchOn();
       const { text } = await makeKey();
-      const first = await ask(text, { ...asked(path), ...shared }, path);
+      const first = await sendAuto(text, { ...toolRequest(path), ...shared }, path);
       expect(first.json.model).toBe('sim-small');
-      await on({ exclude: ['sim-small'] });
+      await switchOn({ exclude: ['sim-small'] });
       const content = [picture, { type: 'text', text: 'What is it?' }];
-      const other = await ask(text, { ...shared, messages: [{ role: 'user', content }] }, path);
+      const other = await sendAuto(text, { ...shared, messages: [{ role: 'user', content }] }, path);
       expect(other.json.model).not.toBe('sim-small');
       expect((await decisionOf(other.requestId))?.session).toBeNull();
-      await on({ exclude: [] });
-      const next = await ask(text, { ...result(path, idIn(first.json), question), ...shared }, path);
+      await switchOn({ exclude: [] });
+      const next = await sendAuto(
+        text,
+        { ...resultRequest(path, idIn(first.json), question), ...shared },
+        path,
+      );
       expect(next.json.model).toBe('sim-small');
       expect(await decisionOf(next.requestId)).toMatchObject({ reason: 'tool_result' });
     },
   );
 
-  test('or an opening have their results read by the models that called the tools', async () => {
+  test('are read by the models that made their tool calls', async () => {
     const path = '/v1/messages';
-    await on();
+    await switchOn();
     const { text } = await makeKey();
-    const first = await ask(text, asked(path), path);
+    const first = await sendAuto(text, toolRequest(path), path);
     expect(first.json.model).toBe('sim-small');
     await simulator.addFault({ match: { model: 'sim-small' }, fault: { kind: 'status', status: 500 } });
-    const second = await ask(text, asked(path), path);
+    const second = await sendAuto(text, toolRequest(path), path);
     expect([second.status, second.json.model === 'sim-small']).toEqual([200, false]);
     await simulator.clearFaults();
     for (const { json } of [first, second]) {
-      const next = await ask(text, result(path, idIn(json), question), path);
+      const next = await sendAuto(text, resultRequest(path, idIn(json), question), path);
       expect(next.json.model).toBe(json.model);
     }
   });
 });
 
-describe('a result is measured by the reference that its request would have without it', () => {
-  test('though only the model that made the call may answer', async () => {
-    await on();
+describe('The reference model for a tool result', () => {
+  test('is chosen although only the model that made the call can answer', async () => {
+    await switchOn();
     const { id, text } = await makeKey();
-    const first = await ask(text, asked('/v1/messages'));
-    expect(first.json.model).toBe('sim-small');
+    const firstAnswer = await sendAuto(text, toolRequest('/v1/messages'));
+    expect(firstAnswer.json.model).toBe('sim-small');
     await preferLarge(id);
-    const next = await ask(text, result('/v1/messages', idIn(first.json)));
+    const next = await sendAuto(text, resultRequest('/v1/messages', idIn(firstAnswer.json)));
     const decision = await decisionOf(next.requestId);
     expect(decision).toMatchObject({ chosen: 'sim-small', ref: 'sim-large', reason: 'tool_result' });
     expect(decision?.candidates?.map(({ model }) => model).sort()).toEqual(['sim-large', 'sim-small']);
     expect(decision?.cost_ratio).toBeLessThan(1);
   });
 
-  test('that model can do what is asked', async () => {
-    await on();
+  test('can do what the request needs', async () => {
+    await switchOn();
     const { id, text } = await makeKey();
-    const first = await ask(text, asked('/v1/messages'));
-    // It is asked in another dialect alone, which has no such tool.
-    await set('key', id, { algorithm: 'static', reference_model: 'relay-chat', stickiness: false });
+    const firstAnswer = await sendAuto(text, toolRequest('/v1/messages'));
+    // Supports only another API format, which has no such tool.
+    await setAuto('key', id, { algorithm: 'static', reference_model: 'relay-chat', stickiness: false });
     const search = { type: 'web_search_20250305', name: 'web_search', max_uses: 1 };
     const tools = [...toolsOf('/v1/messages'), search];
-    const free = await decisionOf((await ask(text, { ...asked('/v1/messages'), tools })).requestId);
-    expect(free?.ref).not.toBe('relay-chat');
-    const next = await ask(text, { ...result('/v1/messages', idIn(first.json)), tools });
+    const freeDecision = await decisionOf(
+      (await sendAuto(text, { ...toolRequest('/v1/messages'), tools })).requestId,
+    );
+    expect(freeDecision?.ref).not.toBe('relay-chat');
+    const next = await sendAuto(text, { ...resultRequest('/v1/messages', idIn(firstAnswer.json)), tools });
     const decision = await decisionOf(next.requestId);
-    expect(decision).toMatchObject({ chosen: 'sim-small', ref: free?.ref, reason: 'tool_result' });
+    expect(decision).toMatchObject({ chosen: 'sim-small', ref: freeDecision?.ref, reason: 'tool_result' });
   });
 });
 
-describe.each(surfaces)('on %s', (path) => {
-  test.each(['sim-small', ...relays.map(({ name }) => name)])(
-    'a call by %s is its own, whole or streamed, whatever the conversation looks like',
+describe.each(apiPaths)('Tool results on %s', (path) => {
+  test.each(['sim-small', ...relayModels.map(({ name }) => name)])(
+    'a call by %s is matched by its id, in streaming and non-streaming mode',
     async (model) => {
       const { text, id } = await makeKey();
       for (const stream of [false, true]) {
-        await set('key', id, { mode: 'on', algorithm: 'static', reference_model: model });
-        // Otherwise both would have calls of one id.
-        const body = { model: 'auto', ...asked(path, `${question} ${stream}`), stream };
+        await setAuto('key', id, { mode: 'on', algorithm: 'static', reference_model: model });
+        // Distinct texts, or both calls would get the same id.
+        const body = { model: 'auto', ...toolRequest(path, `${question} ${stream}`), stream };
         const response = await fetch(`${app.url}${path}`, {
           method: 'POST',
           headers: { authorization: `Bearer ${text}`, 'content-type': 'application/json' },
@@ -160,58 +166,62 @@ describe.each(surfaces)('on %s', (path) => {
         });
         const callId = idIn(await response.text());
         await preferLarge(id);
-        const next = await ask(text, result(path, callId), path);
+        const next = await sendAuto(text, resultRequest(path, callId), path);
         expect(next.json.model).toBe(model);
         expect(await decisionOf(next.requestId)).toMatchObject({ reason: 'tool_result', chosen: model });
       }
     },
   );
 
-  test('a result may come long after its conversation is forgotten', async () => {
-    await on({ stickiness_minutes: 1 });
+  test('a result is matched long after its session has expired', async () => {
+    await switchOn({ stickiness_minutes: 1 });
     const { text, id } = await makeKey();
-    const first = await ask(text, asked(path), path);
+    const first = await sendAuto(text, toolRequest(path), path);
     await app.database.query(
       `UPDATE autorouter_session SET expires_at = expires_at - interval '23 hours 59 minutes'`,
     );
     await preferLarge(id);
-    const next = await ask(text, result(path, idIn(first.json), question), path);
+    const next = await sendAuto(text, resultRequest(path, idIn(first.json), question), path);
     expect(next.json.model).toBe('sim-small');
   });
 
-  test('where it is unknown who called the tool one model reads the result, and no second one on failure', async () => {
-    await on();
+  test('a result of an unknown call is read by one model, without failover to a second', async () => {
+    await switchOn();
     const { text } = await makeKey();
-    const answered = await ask(text, result(path, 'call_of_another_service'), path);
-    expect(answered.status).toBe(200);
-    expect(await decisionOf(answered.requestId)).toMatchObject({
+    const answer = await sendAuto(text, resultRequest(path, 'call_of_another_service'), path);
+    expect(answer.status).toBe(200);
+    expect(await decisionOf(answer.requestId)).toMatchObject({
       reason: expect.not.stringMatching('tool_result') as string,
       fallback_order: [],
     });
-    const { model } = answered.json;
+    const { model } = answer.json;
     await simulator.addFault({ match: { model: model ?? '' }, fault: { kind: 'status', status: 500 } });
-    const failed = await ask(text, result(path, 'call_of_yet_another', 'A third opening'), path);
-    expect(failed.status).toBeGreaterThanOrEqual(500);
+    const failedAnswer = await sendAuto(
+      text,
+      resultRequest(path, 'call_of_yet_another', 'A third opening'),
+      path,
+    );
+    expect(failedAnswer.status).toBeGreaterThanOrEqual(500);
   });
 });
 
-test('an answer that the caller begins for the model does not hide the result before it', async () => {
+test('a prefilled assistant turn does not hide the tool result before it', async () => {
   const path = '/v1/messages';
-  await on();
+  await switchOn();
   const { text, id } = await makeKey();
-  const first = await ask(text, asked(path), path);
+  const firstAnswer = await sendAuto(text, toolRequest(path), path);
   await preferLarge(id);
-  const { messages, ...rest } = result(path, idIn(first.json)) as { messages: object[] };
-  const begun = { ...rest, messages: [...messages, { role: 'assistant', content: '{' }] };
-  const next = await ask(text, begun, path);
+  const { messages, ...rest } = resultRequest(path, idIn(firstAnswer.json)) as { messages: object[] };
+  const prefilledBody = { ...rest, messages: [...messages, { role: 'assistant', content: '{' }] };
+  const next = await sendAuto(text, prefilledBody, path);
   expect(next.json.model).toBe('sim-small');
   expect(await decisionOf(next.requestId)).toMatchObject({ reason: 'tool_result' });
-  const over = [...messages, { role: 'assistant', content: 'Sorted.' }, user('Thank you')];
-  const further = await ask(text, { ...rest, messages: over }, path);
-  expect(await decisionOf(further.requestId)).toMatchObject({ reason: 'algorithm_static' });
+  const finishedMessages = [...messages, { role: 'assistant', content: 'Sorted.' }, user('Thank you')];
+  const finishedAnswer = await sendAuto(text, { ...rest, messages: finishedMessages }, path);
+  expect(await decisionOf(finishedAnswer.requestId)).toMatchObject({ reason: 'algorithm_static' });
 });
 
-describe('on /v1/responses', () => {
+describe('Responses API tool results', () => {
   const path = '/v1/responses';
 
   test.each([
@@ -227,13 +237,13 @@ describe('on /v1/responses', () => {
       { type: 'mcp_approval_request', id: 'call_1', name: 'sort', server_label: 'x', arguments: '{}' },
       { type: 'mcp_approval_response', approval_request_id: 'call_1', approve: true },
     ],
-  ])('the result of a tool that only this dialect has is one: %j', async (call, output) => {
-    await on();
+  ])('a result of a built-in tool counts as a tool result: %j', async (call, output) => {
+    await switchOn();
     const { text, id } = await makeKey();
     await app.application.get(AutoSessions).called(id, 'sim-small', ['call_1']);
     await preferLarge(id);
     const input = [user('Sort this list'), { id: 'item_1', status: 'completed', ...call }, output];
-    const { requestId } = await ask(text, { input }, path);
+    const { requestId } = await sendAuto(text, { input }, path);
     const [row] = await app.database.query<{ model: string }>(
       'SELECT served_model AS model FROM request_record WHERE request_id = $1',
       [requestId],
@@ -241,12 +251,12 @@ describe('on /v1/responses', () => {
     expect(row?.model).toBe('sim-small');
   });
 
-  test('a stored answer tells who made its calls, though its model was named', async () => {
-    await on();
+  test('a stored response identifies the model of its calls, even if it was named explicitly', async () => {
+    await switchOn();
     const { text, id } = await makeKey();
-    const first = await ask(text, { ...asked(path), model: 'sim-small' }, path);
+    const first = await sendAuto(text, { ...toolRequest(path), model: 'sim-small' }, path);
     await preferLarge(id);
-    const next = await ask(
+    const next = await sendAuto(
       text,
       {
         instructions: 'Others than before',
@@ -260,7 +270,7 @@ describe('on /v1/responses', () => {
   });
 });
 
-test('an id that calls of several models have tells nothing', async () => {
+test('an id used by calls of several models identifies none', async () => {
   const sessions = app.application.get(AutoSessions);
   const { id } = await makeKey();
   await sessions.called(id, 'sim-small', ['call_0', 'call_1', 'call_0']);

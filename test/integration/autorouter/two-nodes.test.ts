@@ -2,15 +2,20 @@ import { Organisation, UserAccount } from '#product/identity';
 import { platformScope } from '#product/kernel';
 import { KeysService } from '#product/keys';
 import { AnswerFeedback } from '#product/quality';
-import { AutoLearner, type AutoSettingsChange, AutoSettingsStore, StateMaintenance } from '#product/autorouter';
+import {
+  AutoLearner,
+  type AutoSettingsChange,
+  AutoSettingsStore,
+  StateMaintenance,
+} from '#product/autorouter';
 import { startTestApp, type TestApp } from '../../support/app';
-import { learn, outcome } from '../../support/learned';
-import { addUser } from '../../support/people';
+import { learnExample, createOutcome } from '../../support/learning-examples';
+import { addUser } from '../../support/users';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { type Simulator, startSimulator } from '../../support/simulator';
 import { until } from '../../support/until';
 
-interface Decision {
+interface TwoNodeDecision {
   readonly reason: string;
   readonly state_version: number;
   readonly session: { readonly sticky: string } | null;
@@ -19,8 +24,8 @@ interface Decision {
 
 let database: TestDatabase;
 let simulator: Simulator;
-let near: TestApp;
-let far: TestApp;
+let nearNode: TestApp;
+let farNode: TestApp;
 let organisationId: number;
 let userId: number;
 let key: string;
@@ -37,16 +42,16 @@ beforeAll(async () => {
       AUTO_MODEL: 'sim-large',
     },
   };
-  near = await startTestApp(node);
-  far = await startTestApp(node);
-  const organisations = near.database.source.getRepository(Organisation);
+  nearNode = await startTestApp(node);
+  farNode = await startTestApp(node);
+  const organisations = nearNode.database.source.getRepository(Organisation);
   const row = organisations.create({ name: 'two', slug: 'two', billingExempt: true });
   await organisations.insert(row);
   organisationId = row.id;
-  userId = await addUser(near);
-  await near.database.source.getRepository(UserAccount).update(userId, { organisationId });
-  const issued = await near.database.transaction((tx) =>
-    near.application.get(KeysService).issue(platformScope, tx, {
+  userId = await addUser(nearNode);
+  await nearNode.database.source.getRepository(UserAccount).update(userId, { organisationId });
+  const issuedKey = await nearNode.database.transaction((tx) =>
+    nearNode.application.get(KeysService).issue(platformScope, tx, {
       kind: 'client',
       name: 'two',
       createdBy: 'test',
@@ -56,23 +61,23 @@ beforeAll(async () => {
       projectId: null,
     }),
   );
-  key = issued.text;
-  await set({ mode: 'on' });
+  key = issuedKey.text;
+  await setAuto({ mode: 'on' });
 });
 afterAll(async () => {
-  await far.close();
-  await near.close();
+  await farNode.close();
+  await nearNode.close();
   await simulator.stop();
   await database.drop();
 });
 
-const set = (change: AutoSettingsChange) =>
-  near.application.get(AutoSettingsStore).set({ level: 'organisation', id: organisationId }, change, {
+const setAuto = (change: AutoSettingsChange) =>
+  nearNode.application.get(AutoSettingsStore).set({ level: 'organisation', id: organisationId }, change, {
     label: 'test',
     concerns: {},
     actor: { kind: 'system', label: 'test' },
   });
-async function ask(node: TestApp, body: object = {}, session = '') {
+async function sendAuto(node: TestApp, body: object = {}, session = '') {
   const answer = await fetch(`${node.url}/v1/messages`, {
     method: 'POST',
     headers: {
@@ -89,17 +94,17 @@ async function ask(node: TestApp, body: object = {}, session = '') {
   });
   const { model } = (await answer.json()) as { model?: string };
   const requestId = answer.headers.get('x-request-id') ?? '';
-  const [row] = await node.database.query<{ auto_decision: Decision }>(
+  const [row] = await node.database.query<{ auto_decision: TwoNodeDecision }>(
     'SELECT auto_decision FROM request_record WHERE request_id = $1',
     [requestId],
   );
   return { model, requestId, decision: row?.auto_decision };
 }
-const teach = async (count: number, prefix: string, of: number | null) => {
+const teachRouter = async (count: number, prefix: string, of: number | null) => {
   for (let at = 0; at < count; at += 1) {
-    const outcomes = [outcome('sim-small', 0.9), outcome('sim-large', 0.9)];
-    await learn(
-      near,
+    const outcomes = [createOutcome('sim-small', 0.9), createOutcome('sim-large', 0.9)];
+    await learnExample(
+      nearNode,
       organisationId,
       { id: `${prefix}${at}`, text: `Sort this list of ${at % 9} words`, outcomes },
       of,
@@ -107,49 +112,50 @@ const teach = async (count: number, prefix: string, of: number | null) => {
   }
 };
 
-test('what one node learns the other chooses by, and what is forgotten on one is forgotten on both', async () => {
-  expect((await ask(far)).decision?.reason).toBe('still_learning');
-  await teach(260, 'theirs', userId);
-  await until(async () => (await ask(far)).decision?.state_version === 260);
-  expect((await ask(far)).model).toBe('sim-small');
-  // One more is a difference, not a state read anew.
-  await teach(1, 'more', null);
-  await until(async () => (await ask(far)).decision?.state_version === 261);
+test('examples learned on one node affect the other, and a deletion reaches both', async () => {
+  expect((await sendAuto(farNode)).decision?.reason).toBe('still_learning');
+  await teachRouter(260, 'theirs', userId);
+  await until(async () => (await sendAuto(farNode)).decision?.state_version === 260);
+  expect((await sendAuto(farNode)).model).toBe('sim-small');
+  // A single example more is sent as a difference, without reading the state again.
+  await teachRouter(1, 'more', null);
+  await until(async () => (await sendAuto(farNode)).decision?.state_version === 261);
 
-  await near.application.get(StateMaintenance).store(organisationId);
-  await near.database.transaction((tx) => near.application.get(AutoLearner).forgetUser(tx, userId));
-  for (const node of [far, near])
-    await until(async () => (await ask(node)).decision?.reason === 'still_learning');
-  expect((await ask(far)).model).toBe('sim-large');
-  await teach(260, 'again', null);
-  for (const node of [far, near]) await until(async () => (await ask(node)).model === 'sim-small');
+  await nearNode.application.get(StateMaintenance).store(organisationId);
+  await nearNode.database.transaction((tx) => nearNode.application.get(AutoLearner).forgetUser(tx, userId));
+  for (const node of [farNode, nearNode])
+    await until(async () => (await sendAuto(node)).decision?.reason === 'still_learning');
+  expect((await sendAuto(farNode)).model).toBe('sim-large');
+  await teachRouter(260, 'again', null);
+  for (const node of [farNode, nearNode])
+    await until(async () => (await sendAuto(node)).model === 'sim-small');
 });
 
-test('a conversation keeps its model from node to node, a tool call and its result always', async () => {
+test('a conversation keeps its model across nodes, and a tool result always reaches the model of its call', async () => {
   const tools = [{ name: 'sort', input_schema: { type: 'object' } }];
-  expect((await ask(near, { tools }, 'both')).model).toBe('sim-small');
-  await set({ dial: 0 });
-  expect((await ask(far, {}, 'both')).decision?.session?.sticky).toBe('kept');
-  await set({ algorithm: 'static', stickiness: false });
+  expect((await sendAuto(nearNode, { tools }, 'both')).model).toBe('sim-small');
+  await setAuto({ dial: 0 });
+  expect((await sendAuto(farNode, {}, 'both')).decision?.session?.sticky).toBe('kept');
+  await setAuto({ algorithm: 'static', stickiness: false });
   const messages = [
     { role: 'user', content: 'Sort this list' },
     { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'sort', input: {} }] },
     { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'done' }] },
   ];
-  const result = await ask(far, { tools, messages }, 'both');
+  const result = await sendAuto(farNode, { tools, messages }, 'both');
   expect([result.model, result.decision?.reason]).toEqual(['sim-small', 'tool_result']);
-  await until(async () => (await ask(far)).decision?.reason === 'algorithm_static');
-  await set({ algorithm: 'hkb-v1', stickiness: true, dial: 5 });
+  await until(async () => (await sendAuto(farNode)).decision?.reason === 'algorithm_static');
+  await setAuto({ algorithm: 'hkb-v1', stickiness: true, dial: 5 });
 });
 
-test('a thumb that one node hears the other heeds', async () => {
-  const failOf = async () =>
-    (await ask(far)).decision?.candidates.find(({ model }) => model === 'sim-small')?.fail ?? 0;
-  const before = await failOf();
-  const feedback = near.application.get(AnswerFeedback, { strict: false });
+test('feedback received by one node affects the decisions of the other', async () => {
+  const predictedFailure = async () =>
+    (await sendAuto(farNode)).decision?.candidates.find(({ model }) => model === 'sim-small')?.fail ?? 0;
+  const failureBefore = await predictedFailure();
+  const feedback = nearNode.application.get(AnswerFeedback, { strict: false });
   for (let at = 0; at < 5; at += 1) {
-    const { requestId } = await ask(near);
+    const { requestId } = await sendAuto(nearNode);
     await feedback.give({ requestId, userId, organisationId, model: 'sim-small' }, 'down');
   }
-  await until(async () => (await failOf()) > before + 0.02);
+  await until(async () => (await predictedFailure()) > failureBefore + 0.02);
 });

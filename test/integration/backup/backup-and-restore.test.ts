@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { runningEmbeddedPostgres } from '#inside/platform/database/embedded-postgres';
-import { rowsOf } from '../../support/postgres';
+import { queryRows } from '../../support/postgres';
 import { until } from '../../support/until';
 import { freePort } from '../../system/free-port';
 import { makeScratchFolder } from '../../support/scratch';
-import { type Outcome, Program } from '../../system/program';
+import { type ProgramOutcome, Program } from '../../system/program';
 
 const folder = makeScratchFolder('switchboard-backup-');
 const target = join(folder, 'target');
@@ -30,19 +30,19 @@ const environment = (dataFolder: string): Record<string, string> => ({
   WORKERS: 'off',
 });
 
-interface Running {
+interface BackupTestService {
   readonly program: Program;
   readonly url: string;
 }
 
-async function start(dataFolder: string): Promise<Running> {
+async function startService(dataFolder: string): Promise<BackupTestService> {
   const program = Program.node('bundle/main.js', [], environment(dataFolder));
   programs.push(program);
   const [, url = ''] = await program.find(/ is ready at (http:\S+)/);
   return { program, url };
 }
 
-const cli = (words: string[], more: Record<string, string> = {}): Promise<Outcome> =>
+const runCli = (words: string[], more: Record<string, string> = {}): Promise<ProgramOutcome> =>
   Program.node('bundle/cli.js', words, { ...environment('first'), ...more }).finish(120_000);
 
 const manage = async (url: string, root: string, body?: object): Promise<unknown> => {
@@ -54,79 +54,79 @@ const manage = async (url: string, root: string, body?: object): Promise<unknown
   return response.json();
 };
 
-const makeKey = (url: string, root: string, name: string): Promise<unknown> =>
+const createKey = (url: string, root: string, name: string): Promise<unknown> =>
   manage(url, root, { name, budget_limit: 10 });
 
-const namesOfKeys = async (url: string, root: string): Promise<string> =>
+const keyNames = async (url: string, root: string): Promise<string> =>
   JSON.stringify(await manage(url, root));
 
-/** The objects of all backups but their manifests. */
-const partsIn = (place: string): string[] =>
+/** Object files of all backups except their manifests. */
+const listParts = (place: string): string[] =>
   readdirSync(place, { recursive: true, withFileTypes: true })
     .filter(({ name, parentPath }) => parentPath.endsWith('/parts') && !name.startsWith('.draft-'))
     .map((entry) => join(entry.parentPath, entry.name));
 
-test('an installation is restored to a moment: what came before serves, what came after is gone', async () => {
-  const first = await start('first');
-  const [, root = ''] = await first.program.find(/root admin key +(svc_\w+)/);
-  await makeKey(first.url, root, 'before the backup');
-  const taken = await cli(['backup']);
-  expect(taken.code).toBe(0);
-  await makeKey(first.url, root, 'before the moment');
+test('an installation is restored to a moment, with earlier changes present and later ones gone', async () => {
+  const firstService = await startService('first');
+  const [, root = ''] = await firstService.program.find(/root admin key +(svc_\w+)/);
+  await createKey(firstService.url, root, 'before the backup');
+  const backupResult = await runCli(['backup']);
+  expect(backupResult.code).toBe(0);
+  await createKey(firstService.url, root, 'before the moment');
   const moment = new Date();
-  await makeKey(first.url, root, 'after the moment');
-  await first.program.stop();
-  // The command starts the database by itself, and ships its log up to now.
-  expect((await cli(['backup'])).code).toBe(0);
+  await createKey(firstService.url, root, 'after the moment');
+  await firstService.program.stop();
+  // The command starts the database itself and ships its log up to now.
+  expect((await runCli(['backup'])).code).toBe(0);
 
-  const into = join(folder, 'restored');
-  const restored = await cli(['restore', '--into', into, '--at', moment.toISOString()]);
-  expect(restored.complaint).not.toMatch(/cover|recover/);
-  expect(restored.output).toContain(`is as of ${moment.toISOString()}`);
-  expect(JSON.parse(readFileSync(join(into, 'restored.json'), 'utf8'))).toMatchObject({
+  const restoreFolder = join(folder, 'restored');
+  const restoreResult = await runCli(['restore', '--into', restoreFolder, '--at', moment.toISOString()]);
+  expect(restoreResult.complaint).not.toMatch(/cover|recover/);
+  expect(restoreResult.output).toContain(`is as of ${moment.toISOString()}`);
+  expect(JSON.parse(readFileSync(join(restoreFolder, 'restored.json'), 'utf8'))).toMatchObject({
     version: 1,
     moment: moment.toISOString(),
   });
-  // Its operator has decided what lies between.
-  rmSync(join(into, 'restored.json'));
-  const second = await start('restored');
-  const names = await namesOfKeys(second.url, root);
+  // The operator has released the quarantine.
+  rmSync(join(restoreFolder, 'restored.json'));
+  const secondService = await startService('restored');
+  const names = await keyNames(secondService.url, root);
   expect(names).toContain('before the backup');
   expect(names).toContain('before the moment');
   expect(names).not.toContain('after the moment');
-  await second.program.stop();
+  await secondService.program.stop();
 }, 180_000);
 
-/** A service that runs its jobs, with a place for its backups. */
-async function startScheduled(name: string, more: Record<string, string> = {}): Promise<Scheduled> {
-  const place = join(folder, `${name}-target`);
-  mkdirSync(place);
-  const own = { DATA_FOLDER: join(folder, name), BACKUP_TARGET: place };
+/** Starts a service with scheduled jobs and its own backup target. */
+async function startScheduled(name: string, more: Record<string, string> = {}): Promise<ScheduledService> {
+  const targetFolder = join(folder, `${name}-target`);
+  mkdirSync(targetFolder);
+  const ownEnvironment = { DATA_FOLDER: join(folder, name), BACKUP_TARGET: targetFolder };
   const metricsPort = await freePort();
   const program = Program.node('bundle/main.js', [], {
     ...environment(name),
-    ...own,
+    ...ownEnvironment,
     WORKERS: 'inline',
     METRICS_PORT: String(metricsPort),
     ...more,
   });
   programs.push(program);
   await program.find(/ is ready at (http:\S+)/);
-  const { ownerUrl } = runningEmbeddedPostgres(own.DATA_FOLDER)!;
+  const { ownerUrl } = runningEmbeddedPostgres(ownEnvironment.DATA_FOLDER)!;
   return {
     program,
-    place,
-    own,
+    place: targetFolder,
+    own: ownEnvironment,
     metrics: async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text(),
-    // What waits for its minute is due now. The jobs are announced a moment after the start.
+    // Makes the job due now; jobs are registered shortly after the start.
     due: async (job) => {
       const due = `UPDATE repeating_job SET due_at = now() WHERE name = '${job}' RETURNING name`;
-      await until(async () => (await rowsOf(ownerUrl, due)).length === 1, 60_000);
+      await until(async () => (await queryRows(ownerUrl, due)).length === 1, 60_000);
     },
   };
 }
 
-interface Scheduled {
+interface ScheduledService {
   readonly program: Program;
   readonly place: string;
   readonly own: Record<string, string>;
@@ -134,84 +134,87 @@ interface Scheduled {
   readonly due: (job: string) => Promise<void>;
 }
 
-test('the service ships its log, takes and examines the first backup itself, and says so in metrics', async () => {
+test('the service ships its log, creates and verifies its first backup, and reports it in metrics', async () => {
   const { program, place, own, metrics, due } = await startScheduled('scheduled');
   await due('backup');
   await until(async () => /gateway_backup_success_timestamp_seconds [1-9]/.test(await metrics()), 60_000);
-  // The backup itself closes a segment, which is shipped a moment later.
+  // The backup closes a log segment, which is shipped shortly afterwards.
   await until(async () => (await metrics()).includes('gateway_backup_segments_waiting 0'), 60_000);
-  expect(partsIn(place).length).toBeGreaterThan(0);
-  const doctor = await cli(['doctor'], own);
+  expect(listParts(place).length).toBeGreaterThan(0);
+  const doctor = await runCli(['doctor'], own);
   expect(doctor.output).toMatch(/^warn {2}backups: the newest ended .*none was verified$/m);
   await due('backup verification');
   await until(async () => /gateway_backup_verified_timestamp_seconds [1-9]/.test(await metrics()), 60_000);
   await program.stop();
 }, 180_000);
 
-test('a backup of the service ends with the service that was killed, and is continued', async () => {
+test('a backup interrupted by a killed service is continued after the restart', async () => {
   const { program, place, own, due } = await startScheduled('killed', { BACKUP_RATE: '1MiB' });
   await due('backup');
-  await until(() => partsIn(place).some((path) => readFileSync(path).length > 100_000), 60_000);
+  await until(() => listParts(place).some((path) => readFileSync(path).length > 100_000), 60_000);
   program.kill();
   await program.ended;
-  // A backup that is still being taken would refuse this one, and would take a minute at its rate.
-  const outcomes: Outcome[] = [];
+  // A backup still in progress would refuse this one; at the limited rate it would take a minute.
+  const outcomes: ProgramOutcome[] = [];
   await until(
-    async () => outcomes.push(await cli(['backup'], own)) > 0 && outcomes.at(-1)!.code === 0,
+    async () => outcomes.push(await runCli(['backup'], own)) > 0 && outcomes.at(-1)!.code === 0,
     30_000,
   );
   expect(outcomes.at(-1)!.output).toMatch(/^Continued: [1-9]\d* parts/m);
 }, 120_000);
 
-test('the newest backup is examined in a folder of its own and marked', async () => {
-  const verified = await cli(['backup:verify', '--scratch', join(folder, 'scratch')]);
-  expect([verified.code, verified.output]).toEqual([0, expect.stringContaining('holds')]);
+test('backup:verify restores the newest backup in a scratch folder and marks it as verified', async () => {
+  const verifyResult = await runCli(['backup:verify', '--scratch', join(folder, 'scratch')]);
+  expect([verifyResult.code, verifyResult.output]).toEqual([0, expect.stringContaining('holds')]);
   expect(readdirSync(join(folder, 'scratch'))).toEqual([]);
-  const listed = await cli(['backup:list']);
-  expect(listed.output.match(/verified 2/g)).toHaveLength(1);
+  const listResult = await runCli(['backup:list']);
+  expect(listResult.output.match(/verified 2/g)).toHaveLength(1);
 }, 120_000);
 
-test('a backup of another installation does not go beside those of this one', async () => {
-  const { code, complaint } = await cli(['backup'], { DATA_FOLDER: join(folder, 'scheduled') });
+test('a backup of another installation cannot use the same target', async () => {
+  const { code, complaint } = await runCli(['backup'], { DATA_FOLDER: join(folder, 'scheduled') });
   expect(code).toBe(1);
   expect(complaint).toMatch(
     /has backups of another installation: \S+ is of database \d+, and this one is \d+\./,
   );
-  expect((await cli(['backup:list'])).output).not.toContain('unfinished');
+  expect((await runCli(['backup:list'])).output).not.toContain('unfinished');
 }, 60_000);
 
-test('a restore that cannot be right is refused, and leaves nothing that could be started', async () => {
-  const into = join(folder, 'refused');
-  const full = join(folder, 'full');
-  mkdirSync(full);
-  writeFileSync(join(full, 'something'), '');
-  const refused = async (words: string[], more = {}): Promise<string> => {
-    const { code, complaint } = await cli(['restore', '--into', into, ...words], more);
+test('an invalid restore is refused and leaves no folder that could be started', async () => {
+  const restoreFolder = join(folder, 'refused');
+  const usedFolder = join(folder, 'full');
+  mkdirSync(usedFolder);
+  writeFileSync(join(usedFolder, 'something'), '');
+  const expectRefusal = async (words: string[], more = {}): Promise<string> => {
+    const { code, complaint } = await runCli(['restore', '--into', restoreFolder, ...words], more);
     expect(code).toBe(1);
     return complaint;
   };
-  expect((await cli(['restore', '--into', full])).complaint).toContain('is not empty');
-  expect(await refused(['--at', '2020-01-01T00:00:00Z'])).toContain('the earliest moment is');
-  expect(await refused(['--at', '2120-01-01T00:00:00Z'])).toContain('is not covered');
+  expect((await runCli(['restore', '--into', usedFolder])).complaint).toContain('is not empty');
+  expect(await expectRefusal(['--at', '2020-01-01T00:00:00Z'])).toContain('the earliest moment is');
+  expect(await expectRefusal(['--at', '2120-01-01T00:00:00Z'])).toContain('is not covered');
   const otherKey = { BACKUP_KEY: 'another key of the tests, just as long as it' };
-  expect(await refused([], otherKey)).toContain('made with another BACKUP_KEY');
-  expect(existsSync(into)).toBe(false);
+  expect(await expectRefusal([], otherKey)).toContain('made with another BACKUP_KEY');
+  expect(existsSync(restoreFolder)).toBe(false);
 
-  // The smallest holds a file of the data folder, which is read before anything is unpacked.
-  const [part = ''] = partsIn(target).sort((one, other) => statSync(one).size - statSync(other).size);
-  const whole = readFileSync(part);
+  // The smallest part is a file of the data folder, which is read before anything is unpacked.
+  const [part = ''] = listParts(target).sort((one, other) => statSync(one).size - statSync(other).size);
+  const originalBytes = readFileSync(part);
   const id = basename(dirname(dirname(part)));
-  for (const damage of [flipped(whole), whole.subarray(0, whole.length - 1)]) {
-    writeFileSync(part, damage);
-    expect(await refused(['--id', id])).toContain('is damaged');
-    expect(existsSync(join(into, 'restore-unfinished'))).toBe(true);
-    const started = Program.node('bundle/main.js', [], environment('refused'));
-    expect((await started.finish(30_000)).complaint).toContain('was broken off');
+  for (const damagedBytes of [
+    withFlippedBit(originalBytes),
+    originalBytes.subarray(0, originalBytes.length - 1),
+  ]) {
+    writeFileSync(part, damagedBytes);
+    expect(await expectRefusal(['--id', id])).toContain('is damaged');
+    expect(existsSync(join(restoreFolder, 'restore-unfinished'))).toBe(true);
+    const startAttempt = Program.node('bundle/main.js', [], environment('refused'));
+    expect((await startAttempt.finish(30_000)).complaint).toContain('was broken off');
   }
-  writeFileSync(part, whole);
+  writeFileSync(part, originalBytes);
 }, 120_000);
 
-function flipped(bytes: Buffer): Buffer {
+function withFlippedBit(bytes: Buffer): Buffer {
   const copy = Buffer.from(bytes);
   copy[copy.length >> 1]! ^= 1;
   return copy;

@@ -4,7 +4,7 @@ import { Client } from 'pg';
 import { startEmbeddedPostgres } from '#inside/platform/database/embedded-postgres';
 import { chooseBackup, restoreBackup, takeBackup, withTarget } from '#product/backup';
 import { loadSettings } from '#product/platform';
-import { rowsOf } from '../../support/postgres';
+import { queryRows } from '../../support/postgres';
 import { makeScratchFolder } from '../../support/scratch';
 
 /*
@@ -16,13 +16,13 @@ const folder = makeScratchFolder('switchboard-declared-');
 const target = join(folder, 'target');
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-interface Acknowledged {
+interface AcknowledgedCall {
   readonly id: number;
   readonly sentAt: Date;
   readonly acknowledgedAt: Date;
 }
 
-test('a one-off backup to a slow store declares the moment that its data holds', async () => {
+test('a one-off backup to a slow store declares only the moment up to which it has all data', async () => {
   mkdirSync(target);
   const settings = loadSettings({
     NODE_ENV: 'test',
@@ -32,23 +32,23 @@ test('a one-off backup to a slow store declares the moment that its data holds',
   const server = await startEmbeddedPostgres({ dataFolder: settings.dataFolder, durable: false });
   const client = new Client({ connectionString: server.ownerUrl });
   await client.connect();
-  const clock = async (): Promise<Date> =>
+  const databaseTime = async (): Promise<Date> =>
     (await client.query<{ now: Date }>('SELECT clock_timestamp() AS now')).rows[0]!.now;
-  const calls: Acknowledged[] = [];
-  const into = join(folder, 'restored');
+  const calls: AcknowledgedCall[] = [];
+  const restoreFolder = join(folder, 'restored');
   try {
     await client.query('CREATE TABLE migrations (id int, name text)');
     await client.query('CREATE TABLE call (id int)');
     const moment = await withTarget(settings, target, async ({ target: store, key }) => {
-      // While the store takes one object, ten calls are acknowledged.
-      const put = store.put.bind(store);
+      // Ten calls are acknowledged while the store uploads one object.
+      const originalPut = store.put.bind(store);
       store.put = async (name, bytes) => {
         for (let count = 0; count < 10; count += 1) {
-          const sentAt = await clock();
+          const sentAt = await databaseTime();
           await client.query('INSERT INTO call VALUES ($1)', [calls.length]);
-          calls.push({ id: calls.length, sentAt, acknowledgedAt: await clock() });
+          calls.push({ id: calls.length, sentAt, acknowledgedAt: await databaseTime() });
         }
-        await put(name, bytes);
+        await originalPut(name, bytes);
       };
       const { manifest } = await takeBackup({
         target: store,
@@ -62,26 +62,32 @@ test('a one-off backup to a slow store declares the moment that its data holds',
         () => undefined,
         (error: Error) => expect(error.message).toContain('leads to one moment only'),
       );
-      return (await restoreBackup({ ...(await chooseBackup(store, key, {})), target: store, key, into }))
-        .moment;
+      return (
+        await restoreBackup({
+          ...(await chooseBackup(store, key, {})),
+          target: store,
+          key,
+          into: restoreFolder,
+        })
+      ).moment;
     });
-    const restored = await startEmbeddedPostgres({ dataFolder: into, durable: false });
-    const rows = await rowsOf<{ id: number }>(restored.ownerUrl, 'SELECT id FROM call');
-    await restored.stop();
-    const there = new Set(rows.map(({ id }) => id));
-    const before = calls.filter(({ acknowledgedAt }) => acknowledgedAt <= moment);
-    const after = calls.filter(({ sentAt }) => sentAt > moment);
-    expect(before.length).toBeGreaterThan(0);
-    expect(after.length).toBeGreaterThan(0);
-    expect(before.filter(({ id }) => !there.has(id))).toEqual([]);
-    expect(after.filter(({ id }) => there.has(id))).toEqual([]);
+    const restoredDatabase = await startEmbeddedPostgres({ dataFolder: restoreFolder, durable: false });
+    const rows = await queryRows<{ id: number }>(restoredDatabase.ownerUrl, 'SELECT id FROM call');
+    await restoredDatabase.stop();
+    const restoredIds = new Set(rows.map(({ id }) => id));
+    const earlierCalls = calls.filter(({ acknowledgedAt }) => acknowledgedAt <= moment);
+    const laterCalls = calls.filter(({ sentAt }) => sentAt > moment);
+    expect(earlierCalls.length).toBeGreaterThan(0);
+    expect(laterCalls.length).toBeGreaterThan(0);
+    expect(earlierCalls.filter(({ id }) => !restoredIds.has(id))).toEqual([]);
+    expect(laterCalls.filter(({ id }) => restoredIds.has(id))).toEqual([]);
   } finally {
     await client.end();
     await server.stop();
   }
 }, 180_000);
 
-test('a data folder of another major version of PostgreSQL is refused in words', async () => {
+test('a data folder of another PostgreSQL major version is refused with an explanation', async () => {
   const dataFolder = join(folder, 'other-major');
   const cluster = join(dataFolder, 'postgres', 'cluster');
   mkdirSync(cluster, { recursive: true });

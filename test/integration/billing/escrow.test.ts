@@ -1,54 +1,54 @@
 import type { Hold } from '../../../src/billing';
 import { Fault, uuidv7 } from '#product/kernel';
-import { costing, expectMoneyToAddUp, key, MoneyHouse, wallet } from './money-support';
+import { outcomeOf, expectMoneyToAddUp, key, MoneyFixture, wallet } from './money-fixture';
 import { until } from '../../support/until';
 
-const usd = 1_000_000_000n;
+const ONE_USD = 1_000_000_000n;
 
-let house: MoneyHouse;
+let fixture: MoneyFixture;
 let id = 0;
 beforeAll(async () => {
-  house = await MoneyHouse.open();
+  fixture = await MoneyFixture.open();
 });
 beforeEach(() => {
   id += 1;
 });
-afterEach(() => expectMoneyToAddUp(house.database));
-afterAll(() => house.close());
+afterEach(() => expectMoneyToAddUp(fixture.database));
+afterAll(() => fixture.close());
 
 const limit = (amount: bigint, period: 'daily' | 'monthly' | 'rolling' = 'daily', keyId = id) =>
-  house.database.transaction((tx) =>
-    house.limits.set(tx, { kind: 'key', id: keyId }, { period, limit: amount }),
+  fixture.database.transaction((tx) =>
+    fixture.limits.set(tx, { kind: 'key', id: keyId }, { period, limit: amount }),
   );
 const request = (amount: bigint, refs = [key(id), wallet(id)]) => ({ requestId: uuidv7(), amount, refs });
 
-test('a request is held, settled at its true cost, and charged everywhere once', async () => {
-  await house.credit(id, 5n * usd);
-  await limit(2n * usd);
-  const node = await house.node();
+test('a request is held, settled at its true cost, and charged to every scope once', async () => {
+  await fixture.credit(id, 5n * ONE_USD);
+  await limit(2n * ONE_USD);
+  const node = await fixture.node();
   const refs = [key(id), { kind: 'project', id: 9 } as const, wallet(id)];
-  const hold = await node.escrow.hold({ requestId: uuidv7(), amount: usd, refs });
-  await Promise.all([hold.settle(costing(300_000_000n, refs)), hold.settle(costing(300_000_000n, refs))]);
+  const hold = await node.escrow.hold({ requestId: uuidv7(), amount: ONE_USD, refs });
+  await Promise.all([hold.settle(outcomeOf(300_000_000n, refs)), hold.settle(outcomeOf(300_000_000n, refs))]);
   hold.release();
   await until(() => node.pending === 0);
-  expect(await house.limits.state({ kind: 'key', id })).toMatchObject({
+  expect(await fixture.limits.state({ kind: 'key', id })).toMatchObject({
     spent: 300_000_000n,
     remaining: 1_700_000_000n,
   });
-  expect(await house.ledger.wallet(id)).toMatchObject({ balance: 4_700_000_000n });
-  expect(await house.limits.state({ kind: 'project', id: 9 })).toBeNull();
+  expect(await fixture.ledger.wallet(id)).toMatchObject({ balance: 4_700_000_000n });
+  expect(await fixture.limits.state({ kind: 'project', id: 9 })).toBeNull();
 });
 
-test('a thousand at once on one dollar, over two nodes, spend no more than the dollar', async () => {
-  await house.credit(id, usd);
-  const nodes = [await house.node(), await house.node()];
+test('a thousand concurrent requests on two nodes spend no more than the one dollar in the wallet', async () => {
+  await fixture.credit(id, ONE_USD);
+  const nodes = [await fixture.node(), await fixture.node()];
   const refs = [wallet(id)];
   const codes = new Set<string>();
-  /** Money that others hold may come back: what is refused for that is asked again, as callers do. */
-  const held = async (call: number): Promise<Hold> => {
+  /** Retries a hold that is refused because other requests hold the money, as callers do. */
+  const holdWithRetry = async (call: number): Promise<Hold> => {
     for (;;) {
       try {
-        return await nodes[call % 2]!.escrow.hold(request(usd / 200n, refs));
+        return await nodes[call % 2]!.escrow.hold(request(ONE_USD / 200n, refs));
       } catch (error) {
         if ((error as { code: string }).code !== 'capacity_exceeded') throw error;
         await new Promise((resolve) => setTimeout(resolve, 5));
@@ -58,33 +58,33 @@ test('a thousand at once on one dollar, over two nodes, spend no more than the d
   await Promise.all(
     Array.from({ length: 1_000 }, async (_, call) => {
       try {
-        const hold = await held(call);
+        const hold = await holdWithRetry(call);
         await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 20));
-        await hold.settle(costing(1_000_000n + BigInt(Math.floor(Math.random() * 4_000_000)), refs));
+        await hold.settle(outcomeOf(1_000_000n + BigInt(Math.floor(Math.random() * 4_000_000)), refs));
       } catch (error) {
         codes.add((error as { code: string }).code);
       }
     }),
   );
   await until(() => nodes.every((node) => node.pending === 0));
-  const { balance } = await house.ledger.wallet(id);
+  const { balance } = await fixture.ledger.wallet(id);
   expect(balance).toBeGreaterThanOrEqual(0n);
-  expect(balance).toBeLessThan(usd / 50n);
+  expect(balance).toBeLessThan(ONE_USD / 50n);
   expect([...codes]).toEqual(['billing_limit_reached']);
 });
 
-test('without a wallet that was ever filled, nobody pays', async () => {
-  const node = await house.node();
+test('a hold is refused for a wallet that was never filled', async () => {
+  const node = await fixture.node();
   await expect(node.escrow.hold(request(1n))).rejects.toMatchObject({
     code: 'billing_limit_reached',
     options: { details: { needed_usd: '0.000000001', remaining_usd: '0', scope: 'wallet' } },
   });
 });
 
-test('a spent budget says what is needed, what is left and when it begins anew', async () => {
-  await house.credit(id, usd);
+test('a used-up budget reports the needed and remaining amounts and its reset time', async () => {
+  await fixture.credit(id, ONE_USD);
   await limit(1_000n);
-  const node = await house.node();
+  const node = await fixture.node();
   const refusal = node.escrow.hold(request(2_000n));
   await expect(refusal).rejects.toMatchObject({
     code: 'budget_exceeded',
@@ -95,52 +95,52 @@ test('a spent budget says what is needed, what is left and when it begins anew',
   expect(await node.escrow.headroom([key(id), wallet(id)])).toBe(1_000n);
 });
 
-test('money that others hold is waited for: then it is had, or 429', async () => {
-  await house.credit(id, 1_000n);
-  const node = await house.node({ escrow: { waitMs: 200 } });
-  const first = await node.escrow.hold(request(800n));
+test('a hold waits for money held by others, then succeeds or returns 429', async () => {
+  await fixture.credit(id, 1_000n);
+  const node = await fixture.node({ escrow: { waitMs: 200 } });
+  const firstHold = await node.escrow.hold(request(800n));
   await expect(node.escrow.hold(request(500n))).rejects.toMatchObject({
     code: 'capacity_exceeded',
     options: { retryAfterSeconds: 1 },
   });
-  const second = node.escrow.hold(request(500n));
-  first.release();
-  (await second).release();
+  const secondHold = node.escrow.hold(request(500n));
+  firstHold.release();
+  (await secondHold).release();
 });
 
-test('nobody overtakes: the large request that came first is served first', async () => {
-  await house.credit(id, 1_000n);
-  const node = await house.node();
-  const running = await node.escrow.hold(request(1_000n));
+test('waiting holds are served in order, even when a later one is smaller', async () => {
+  await fixture.credit(id, 1_000n);
+  const node = await fixture.node();
+  const openHold = await node.escrow.hold(request(1_000n));
   const order: string[] = [];
-  const large = node.escrow.hold(request(900n)).then((hold) => (order.push('large'), hold));
-  const small = node.escrow.hold(request(200n)).then((hold) => (order.push('small'), hold));
-  running.release();
-  (await large).release();
-  (await small).release();
+  const largeHold = node.escrow.hold(request(900n)).then((hold) => (order.push('large'), hold));
+  const smallHold = node.escrow.hold(request(200n)).then((hold) => (order.push('small'), hold));
+  openHold.release();
+  (await largeHold).release();
+  (await smallHold).release();
   expect(order).toEqual(['large', 'small']);
 });
 
-test('what lies idle at one node is had by the other at once', async () => {
-  await house.credit(id, 1_000n);
-  const [one, other] = [await house.node(), await house.node()];
+test('money idle at one node is immediately available to another', async () => {
+  await fixture.credit(id, 1_000n);
+  const [one, other] = [await fixture.node(), await fixture.node()];
   (await one.escrow.hold(request(100n))).release();
-  expect((await house.ledger.wallet(id)).escrowed).toBeGreaterThanOrEqual(100n);
+  expect((await fixture.ledger.wallet(id)).escrowed).toBeGreaterThanOrEqual(100n);
   const hold = await other.escrow.hold(request(1_000n));
   hold.release();
 });
 
-test('all scopes or none: a refusal in one leaves the others as they were', async () => {
-  await house.credit(id, 100n);
+test('a hold takes from all scopes or none', async () => {
+  await fixture.credit(id, 100n);
   await limit(10_000n);
-  const node = await house.node();
+  const node = await fixture.node();
   await expect(node.escrow.hold(request(5_000n))).rejects.toMatchObject({ code: 'billing_limit_reached' });
   const hold = await node.escrow.hold(request(10_000n, [key(id)]));
   hold.release();
 });
 
-/** The code a hold is refused with; null, with the money given back, when it is not. */
-const refusalOf = (asked: Promise<Hold>): Promise<string | null> =>
+/** Returns the code of a refused hold; null if the hold succeeded, which is then released. */
+const refusalCode = (asked: Promise<Hold>): Promise<string | null> =>
   asked.then(
     (hold) => {
       hold.release();
@@ -149,18 +149,18 @@ const refusalOf = (asked: Promise<Hold>): Promise<string | null> =>
     (error: unknown) => (error instanceof Fault ? error.code : String(error)),
   );
 
-test('a limit lowered below what is spent: what runs ends, the next is refused, zero remains', async () => {
-  await house.credit(id, usd);
+test('a limit lowered below the spending lets running requests finish and refuses the next', async () => {
+  await fixture.credit(id, ONE_USD);
   await limit(10_000n);
-  const node = await house.node();
-  const running = await node.escrow.hold(request(4_000n));
+  const node = await fixture.node();
+  const openHold = await node.escrow.hold(request(4_000n));
   await limit(1_000n);
-  await running.settle(costing(3_000n, [key(id), wallet(id)]));
-  // Refused as soon as the node has heard of the change, and from then on.
-  await until(async () => (await refusalOf(node.escrow.hold(request(10n)))) === 'budget_exceeded');
+  await openHold.settle(outcomeOf(3_000n, [key(id), wallet(id)]));
+  // Refused from the moment the node has received the change.
+  await until(async () => (await refusalCode(node.escrow.hold(request(10n)))) === 'budget_exceeded');
   await expect(node.escrow.hold(request(10n))).rejects.toMatchObject({ code: 'budget_exceeded' });
   await until(() => node.pending === 0);
-  expect(await house.limits.state({ kind: 'key', id })).toMatchObject({
+  expect(await fixture.limits.state({ kind: 'key', id })).toMatchObject({
     spent: 3_000n,
     limit: 1_000n,
     remaining: 0n,
@@ -169,41 +169,41 @@ test('a limit lowered below what is spent: what runs ends, the next is refused, 
   (await node.escrow.hold(request(5_000n))).release();
 });
 
-test('a limit that is set later counts what was spent before, and binds every node at once', async () => {
-  await house.credit(id, usd);
-  const node = await house.node();
+test('a limit set later counts earlier spending and binds every node immediately', async () => {
+  await fixture.credit(id, ONE_USD);
+  const node = await fixture.node();
   const refs = [key(id), wallet(id)];
-  await (await node.escrow.hold(request(700n))).settle(costing(700n, refs));
+  await (await node.escrow.hold(request(700n))).settle(outcomeOf(700n, refs));
   await until(() => node.pending === 0);
   await limit(1_000n, 'monthly');
   await until(() => node.escrow.tryHold(request(10n)) === null);
   await expect(node.escrow.hold(request(400n))).rejects.toMatchObject({ code: 'budget_exceeded' });
   await limit(1_000n, 'rolling');
   await expect(node.escrow.hold(request(400n))).rejects.toMatchObject({ code: 'budget_exceeded' });
-  expect(await house.limits.state({ kind: 'key', id })).toMatchObject({ period: 'rolling', spent: 700n });
-  await house.database.transaction((tx) => house.limits.remove(tx, { kind: 'key', id }));
+  expect(await fixture.limits.state({ kind: 'key', id })).toMatchObject({ period: 'rolling', spent: 700n });
+  await fixture.database.transaction((tx) => fixture.limits.remove(tx, { kind: 'key', id }));
   await until(() => node.escrow.tryHold(request(10n)) === null);
   (await node.escrow.hold(request(400n))).release();
 });
 
-test('a credit limit is money too, and a top-up is there at once', async () => {
-  await house.database.transaction((tx) => house.limits.setCreditLimit(tx, id, 500n));
-  const node = await house.node();
+test('a credit limit can be spent like money, and a top-up is available immediately', async () => {
+  await fixture.database.transaction((tx) => fixture.limits.setCreditLimit(tx, id, 500n));
+  const node = await fixture.node();
   const refs = [wallet(id)];
-  await (await node.escrow.hold(request(500n, refs))).settle(costing(500n, refs));
+  await (await node.escrow.hold(request(500n, refs))).settle(outcomeOf(500n, refs));
   await expect(node.escrow.hold(request(1n, refs))).rejects.toMatchObject({ code: 'billing_limit_reached' });
-  await house.credit(id, 600n);
+  await fixture.credit(id, 600n);
   (await node.escrow.hold(request(600n, refs))).release();
   await until(() => node.pending === 0);
-  expect(await house.ledger.wallet(id)).toMatchObject({ balance: 100n, creditLimit: 500n });
+  expect(await fixture.ledger.wallet(id)).toMatchObject({ balance: 100n, creditLimit: 500n });
 });
 
-test('a free request gets a hold as well, and is recorded', async () => {
-  const node = await house.node();
+test('a free request gets a hold and a record', async () => {
+  const node = await fixture.node();
   const hold = await node.escrow.hold(request(0n, []));
-  await hold.settle(costing(0n, []));
+  await hold.settle(outcomeOf(0n, []));
   await until(() => node.pending === 0);
   expect(
-    await house.database.query('SELECT FROM request_record WHERE request_id = $1', [hold.requestId]),
+    await fixture.database.query('SELECT FROM request_record WHERE request_id = $1', [hold.requestId]),
   ).toHaveLength(1);
 });

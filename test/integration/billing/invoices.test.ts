@@ -2,76 +2,76 @@ import { Invoices } from '#product/billing';
 import { invoiceAccountOf, parseUsd, uuidv7 } from '#product/kernel';
 import { Logger } from '#product/platform';
 import { until } from '../../support/until';
-import { costing, expectMoneyToAddUp, MoneyHouse, wallet } from './money-support';
+import { outcomeOf, expectMoneyToAddUp, MoneyFixture, wallet } from './money-fixture';
 
-/** Two nodes serve a payer who is billed by invoice. */
-let house: MoneyHouse;
+/** Two nodes serve a payer billed by invoice. */
+let fixture: MoneyFixture;
 let invoices: Invoices;
 beforeAll(async () => {
-  house = await MoneyHouse.open();
+  fixture = await MoneyFixture.open();
   invoices = new Invoices(
-    house.database,
-    house.ledger,
-    house.limits,
+    fixture.database,
+    fixture.ledger,
+    fixture.limits,
     Logger.create({ logLevel: 'silent', logFormat: 'json' }),
   );
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
 const call = parseUsd('0.01');
-const mayOwe = (payer: number, dollars: string) =>
-  house.database.transaction((tx) =>
-    house.limits.setCreditLimit(tx, invoiceAccountOf(payer), parseUsd(dollars)),
+const setInvoiceLimit = (payer: number, dollars: string) =>
+  fixture.database.transaction((tx) =>
+    fixture.limits.setCreditLimit(tx, invoiceAccountOf(payer), parseUsd(dollars)),
   );
-const balanceOf = async (account: number) => (await house.ledger.wallet(account)).balance;
+const balanceOf = async (account: number) => (await fixture.ledger.wallet(account)).balance;
 
-test('a hundred calls at once on a credit of forty: no more is owed, and the wallet is untouched', async () => {
+test('a hundred concurrent calls do not exceed an invoice credit of forty, and the wallet is unchanged', async () => {
   const payer = 11;
-  await house.credit(payer, parseUsd('7'));
-  await mayOwe(payer, '0.4');
-  const nodes = [await house.node(), await house.node()];
+  await fixture.credit(payer, parseUsd('7'));
+  await setInvoiceLimit(payer, '0.4');
+  const nodes = [await fixture.node(), await fixture.node()];
   const refs = [wallet(invoiceAccountOf(payer))];
-  const answers = await Promise.allSettled(
+  const outcomes = await Promise.allSettled(
     Array.from({ length: 100 }, async (_, place) => {
       const hold = await nodes[place % 2]!.escrow.hold({ requestId: uuidv7(), amount: call, refs });
-      await hold.settle(costing(call, refs));
+      await hold.settle(outcomeOf(call, refs));
     }),
   );
   await until(() => nodes.every((node) => node.pending === 0));
-  const served = BigInt(answers.filter(({ status }) => status === 'fulfilled').length);
-  const codes = answers.flatMap((one) =>
+  const servedCount = BigInt(outcomes.filter(({ status }) => status === 'fulfilled').length);
+  const codes = outcomes.flatMap((one) =>
     one.status === 'rejected' ? [(one.reason as { code: string }).code] : [],
   );
   expect(codes.filter((code) => !['billing_limit_reached', 'capacity_exceeded'].includes(code))).toEqual([]);
   const { owed } = await invoices.state(payer);
-  expect([owed, await balanceOf(payer)]).toEqual([served * call, parseUsd('7')]);
+  expect([owed, await balanceOf(payer)]).toEqual([servedCount * call, parseUsd('7')]);
   expect(owed <= parseUsd('0.4')).toBe(true);
-  await expectMoneyToAddUp(house.database);
+  await expectMoneyToAddUp(fixture.database);
 });
 
-test('a type that is switched to and fro while calls settle: nothing is lost or counted twice', async () => {
+test('switching the billing type while calls settle loses nothing and charges nothing twice', async () => {
   const payer = 12;
-  await house.credit(payer, parseUsd('50'));
-  await mayOwe(payer, '50');
-  const nodes = [await house.node(), await house.node()];
-  let served = 0n;
+  await fixture.credit(payer, parseUsd('50'));
+  await setInvoiceLimit(payer, '50');
+  const nodes = [await fixture.node(), await fixture.node()];
+  let servedCount = 0n;
   const calls = Array.from({ length: 60 }, async (_, place) => {
     const refs = [wallet(place % 3 === 0 ? payer : invoiceAccountOf(payer))];
     const hold = await nodes[place % 2]!.escrow.hold({ requestId: uuidv7(), amount: call, refs });
-    await hold.settle(costing(call, refs));
-    served += call;
+    await hold.settle(outcomeOf(call, refs));
+    servedCount += call;
   });
-  const switches = Array.from({ length: 10 }, async () => {
-    await house.database.transaction((tx) => invoices.moveToWallet(tx, payer));
-    await mayOwe(payer, '50');
+  const typeSwitches = Array.from({ length: 10 }, async () => {
+    await fixture.database.transaction((tx) => invoices.moveToWallet(tx, payer));
+    await setInvoiceLimit(payer, '50');
   });
-  await Promise.allSettled([...calls, ...switches]);
+  await Promise.allSettled([...calls, ...typeSwitches]);
   await until(() => nodes.every((node) => node.pending === 0));
-  await house.database.transaction((tx) => invoices.moveToWallet(tx, payer));
-  expect(await house.database.transaction((tx) => invoices.moveToWallet(tx, payer))).toBe(0n);
+  await fixture.database.transaction((tx) => invoices.moveToWallet(tx, payer));
+  expect(await fixture.database.transaction((tx) => invoices.moveToWallet(tx, payer))).toBe(0n);
   expect([await balanceOf(payer), await balanceOf(invoiceAccountOf(payer))]).toEqual([
-    parseUsd('50') - served,
+    parseUsd('50') - servedCount,
     0n,
   ]);
-  await expectMoneyToAddUp(house.database);
+  await expectMoneyToAddUp(fixture.database);
 });

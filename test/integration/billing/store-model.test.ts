@@ -5,14 +5,13 @@ import { type LimitRef, PostgresMoneyStore, verifyMoney } from '#product/billing
 import { type SettlementRequest, LeaseGone } from '#inside/billing/engine/store/money-store';
 import { verifyMoneyExclusively } from '#inside/billing/ledger/verify-money';
 import { uuidv7 } from '#product/kernel';
-import { costing, expectMoneyToAddUp, MoneyHouse } from './money-support';
+import { outcomeOf, expectMoneyToAddUp, MoneyFixture } from './money-fixture';
 
 /**
- * The database's half is compared with a model under any interleaving. There are draws, returns, settlements
- * and their repetition, sweeps, top-ups and refunds. Limits change in amount and period, and time passes over
- * days and out of the thirty days. The model knows what each lease holds; the equality checks know the rest.
+ * Compares the database with a model under any interleaving of draws, returns, settlements, sweeps, credits and limit
+ * changes. The model tracks the holdings of each lease; the consistency checks cover the rest.
  */
-type Step =
+type StoreModelStep =
   | { do: 'draw'; lease: number; scope: number; need: number; more: number }
   | { do: 'return' | 'late'; lease: number; share: number }
   | { do: 'settle'; lease: number; scope: number; costs: number[]; hoursAgo: number; share: number }
@@ -27,7 +26,7 @@ const lease = fc.nat(1);
 const scope = fc.nat(1);
 const share = fc.nat(100);
 const period = fc.constantFrom('daily' as const, 'monthly' as const, 'rolling' as const);
-const steps: fc.Arbitrary<Step[]> = fc.array(
+const steps: fc.Arbitrary<StoreModelStep[]> = fc.array(
   fc.oneof(
     {
       weight: 6,
@@ -80,66 +79,66 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 4, maxLength: 24 },
 );
 
-let house: MoneyHouse;
+let fixture: MoneyFixture;
 let owner: Client;
-let made = 0;
+let modelCount = 0;
 beforeAll(async () => {
-  house = await MoneyHouse.open();
-  owner = new Client({ connectionString: house.test.ownerUrl });
+  fixture = await MoneyFixture.open();
+  owner = new Client({ connectionString: fixture.test.ownerUrl });
   await owner.connect();
 });
 afterAll(async () => {
   await owner.end();
-  await house.close();
+  await fixture.close();
 });
 
-class Model {
-  readonly id = (made += 1);
+class StoreModel {
+  readonly id = (modelCount += 1);
   readonly refs: LimitRef[] = [
     { kind: 'key', id: this.id },
     { kind: 'wallet', id: this.id },
   ];
-  private readonly store = new PostgresMoneyStore(house.database);
+  private readonly store = new PostgresMoneyStore(fixture.database);
   private readonly leases = [uuidv7(), uuidv7()];
   private slices = [new Map<string, bigint>(), new Map<string, bigint>()];
   private operations = [0, 0];
   private batches = 0;
-  private last: SettlementRequest | undefined;
+  private lastBatch: SettlementRequest | undefined;
   spent = 0n;
 
   async begin(place: number): Promise<void> {
     await this.store.beat(this.leases[place]!, `${this.id}-${place}`, true);
   }
 
-  async take(step: Step): Promise<void> {
+  async applyStep(step: StoreModelStep): Promise<void> {
     if (step.do === 'draw')
       return this.draw(step.lease, this.refs[step.scope]!, BigInt(step.need), BigInt(step.more));
     if (step.do === 'return') return this.giveBack(step.lease, BigInt(step.share));
-    if (step.do === 'late') return this.comeLate(step.lease);
+    if (step.do === 'late') return this.drawLate(step.lease);
     if (step.do === 'settle') return this.settle(step);
-    if (step.do === 'again' && this.last)
-      expect((await this.store.settle(this.last)).known).toHaveLength(this.last.records.length);
+    if (step.do === 'again' && this.lastBatch)
+      expect((await this.store.settle(this.lastBatch)).known).toHaveLength(this.lastBatch.records.length);
     if (step.do === 'seal') return this.seal();
     if (step.do === 'sweep') return this.sweep(step.lease);
-    if (step.do === 'post') await house.credit(this.id, BigInt(step.amount));
+    if (step.do === 'post') await fixture.credit(this.id, BigInt(step.amount));
     if (step.do === 'limit') await this.limit(step.period, step.amount);
-    if (step.do === 'pass') await this.pass(step.hours);
+    if (step.do === 'pass') await this.passHours(step.hours);
   }
 
-  /** The database says that a lease holds what the answers to it added up to. */
+  /** Compares the holdings of each lease with the sum of the store's replies. */
   async check(): Promise<void> {
     for (const place of [0, 1]) {
       const held = await this.store.audit(this.leases[place]!, (this.operations[place]! += 1));
       const found = held.map(({ windowId, amount }) => [windowId, amount] as const);
-      const some = ([, amount]: readonly [string, bigint]): boolean => amount > 0n;
-      expect(new Map(found.filter(some))).toEqual(new Map([...this.slices[place]!].filter(some)));
+      const isPositive = ([, amount]: readonly [string, bigint]): boolean => amount > 0n;
+      expect(new Map(found.filter(isPositive))).toEqual(new Map([...this.slices[place]!].filter(isPositive)));
     }
-    expect((await house.ledger.wallet(this.id)).spent).toBe(this.spent);
+    expect((await fixture.ledger.wallet(this.id)).spent).toBe(this.spent);
   }
 
   private async draw(place: number, ref: LimitRef, need: bigint, more: bigint): Promise<void> {
-    const ask = { ref, need, want: need + more };
-    const [drawn] = await this.store.draw(this.leases[place]!, (this.operations[place]! += 1), [ask]);
+    const drawRequest = { ref, need, want: need + more };
+    const [drawn] = await this.store.draw(this.leases[place]!, (this.operations[place]! += 1), [drawRequest]);
     const { window, granted, poolLeft, limitLeft } = drawn!;
     if (window === null) return expect(ref.kind).toBe('key');
     if (granted === null) return expect(poolLeft).toBeLessThan(need);
@@ -158,12 +157,12 @@ class Model {
     for (const { windowId, amount } of portions) this.change(place, windowId, -amount);
   }
 
-  private async comeLate(place: number): Promise<void> {
+  private async drawLate(place: number): Promise<void> {
     if (this.operations[place] === 0) return;
-    const late = this.store.draw(this.leases[place]!, this.operations[place]!, [
+    const lateDraw = this.store.draw(this.leases[place]!, this.operations[place]!, [
       { ref: this.refs[1]!, need: 0n, want: 9n },
     ]);
-    await expect(late).rejects.toThrow('comes late');
+    await expect(lateDraw).rejects.toThrow('comes late');
   }
 
   private async settle({
@@ -172,16 +171,16 @@ class Model {
     costs,
     hoursAgo,
     share: part,
-  }: Step & { do: 'settle' }): Promise<void> {
+  }: StoreModelStep & { do: 'settle' }): Promise<void> {
     const createdMs = Date.now() - hoursAgo * 3_600_000;
     const refs = only === 0 ? this.refs : this.refs.slice(1);
-    const records = costs.map((cost) => serialiseRecord(uuidv7(), createdMs, costing(BigInt(cost), refs)));
+    const records = costs.map((cost) => serialiseRecord(uuidv7(), createdMs, outcomeOf(BigInt(cost), refs)));
     const releases = [...this.slices[place]!].map(([windowId, amount]) => ({
       windowId,
       amount: (amount * BigInt(part)) / 100n,
     }));
-    this.last = { lease: this.leases[place]!, number: (this.batches += 1), records, releases };
-    expect((await this.store.settle(this.last)).known).toEqual([]);
+    this.lastBatch = { lease: this.leases[place]!, number: (this.batches += 1), records, releases };
+    expect((await this.store.settle(this.lastBatch)).known).toEqual([]);
     for (const { windowId, amount } of releases) this.change(place, windowId, -amount);
     this.spent += BigInt(costs.reduce((sum, cost) => sum + cost, 0));
   }
@@ -197,15 +196,15 @@ class Model {
 
   private limit(period: 'daily' | 'monthly' | 'rolling', amount: number | null): Promise<void> {
     const key = { kind: 'key', id: this.id } as const;
-    return house.database.transaction((tx) =>
+    return fixture.database.transaction((tx) =>
       amount === null
-        ? house.limits.remove(tx, key)
-        : house.limits.set(tx, key, { period, limit: BigInt(amount) }),
+        ? fixture.limits.remove(tx, key)
+        : fixture.limits.set(tx, key, { period, limit: BigInt(amount) }),
     );
   }
 
-  /** As if a draw came so much later: the next windows open, and what is old leaves the rolling one. */
-  private async pass(hours: number): Promise<void> {
+  /** Shifts stored times into the past, so that the next windows open and old spending leaves the rolling window. */
+  private async passHours(hours: number): Promise<void> {
     await owner.query(
       `SELECT open_spending_windows('{key}', ARRAY[$1::bigint], now() + make_interval(hours => $2))`,
       [this.id, hours],
@@ -217,7 +216,7 @@ class Model {
     );
   }
 
-  /** An hour passes, so that everything so far can be sealed. */
+  /** Lets an hour pass, so that all earlier usage can be sealed. */
   private async seal(): Promise<void> {
     await owner.query(`
       ALTER TABLE ledger_transaction DISABLE TRIGGER USER;
@@ -225,7 +224,7 @@ class Model {
       ALTER TABLE ledger_transaction ENABLE TRIGGER USER;
       UPDATE request_record SET settled_at = settled_at - interval '1 hour';
       UPDATE money_seal SET sealed_to = sealed_to - interval '1 hour'`);
-    expect(await verifyMoneyExclusively(house.database)).toMatchObject({ addsUp: true });
+    expect(await verifyMoneyExclusively(fixture.database)).toMatchObject({ addsUp: true });
   }
 
   private change(place: number, windowId: string, by: bigint): void {
@@ -234,17 +233,17 @@ class Model {
   }
 }
 
-test('whatever the order, the database and the model agree, and the books add up', async () => {
+test('database and model agree in any order of operations, and every consistency check passes', async () => {
   await fc.assert(
     fc.asyncProperty(period, steps, async (first, taken) => {
-      const model = new Model();
+      const model = new StoreModel();
       await model.begin(0);
       await model.begin(1);
-      await model.take({ do: 'limit', period: first, amount: 150 });
-      for (const step of taken) await model.take(step);
+      await model.applyStep({ do: 'limit', period: first, amount: 150 });
+      for (const step of taken) await model.applyStep(step);
       await model.check();
-      await expectMoneyToAddUp(house.database);
-      expect(await verifyMoney(house.database, { full: false })).toMatchObject({ addsUp: true });
+      await expectMoneyToAddUp(fixture.database);
+      expect(await verifyMoney(fixture.database, { full: false })).toMatchObject({ addsUp: true });
     }),
     { numRuns: 40 },
   );

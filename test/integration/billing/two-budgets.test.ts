@@ -1,24 +1,28 @@
 import { budgetsOfUser, type LimitRef } from '#product/billing';
 import { parseUsd, uuidv7 } from '#product/kernel';
 import { until } from '../../support/until';
-import { costing, expectMoneyToAddUp, MoneyHouse, wallet } from './money-support';
+import { outcomeOf, expectMoneyToAddUp, MoneyFixture, wallet } from './money-fixture';
 
-/** Two nodes serve a person whom the platform and their organisation each give a budget. */
-let house: MoneyHouse;
-beforeAll(async () => (house = await MoneyHouse.open()));
-afterAll(() => house.close());
+/** Two nodes serve a user with a budget from the platform and one from the organisation. */
+let fixture: MoneyFixture;
+beforeAll(async () => (fixture = await MoneyFixture.open()));
+afterAll(() => fixture.close());
 
 const call = parseUsd('0.01');
 
-test('a hundred calls at once, while the organisation sets its budget as it likes: never above the platform’s', async () => {
-  const person = 7;
-  const refs: readonly LimitRef[] = [...budgetsOfUser(person), wallet(person)];
-  await house.credit(person, parseUsd('100'));
-  const [platform, organisation] = budgetsOfUser(person);
-  const set = (scope: typeof platform | typeof organisation, limit: string, period: 'monthly' | 'daily') =>
-    house.database.transaction((tx) => house.limits.set(tx, scope, { limit: parseUsd(limit), period }));
-  await set(platform, '0.4', 'monthly');
-  const nodes = [await house.node(), await house.node()];
+test('a hundred concurrent calls stay within the platform budget while the organisation changes its own', async () => {
+  const personId = 7;
+  const refs: readonly LimitRef[] = [...budgetsOfUser(personId), wallet(personId)];
+  await fixture.credit(personId, parseUsd('100'));
+  const [platform, organisation] = budgetsOfUser(personId);
+  const setBudget = (
+    scope: typeof platform | typeof organisation,
+    limit: string,
+    period: 'monthly' | 'daily',
+  ) =>
+    fixture.database.transaction((tx) => fixture.limits.set(tx, scope, { limit: parseUsd(limit), period }));
+  await setBudget(platform, '0.4', 'monthly');
+  const nodes = [await fixture.node(), await fixture.node()];
   const codes: string[] = [];
   for (const [round, [limit, period]] of (
     [
@@ -28,53 +32,53 @@ test('a hundred calls at once, while the organisation sets its budget as it like
       [null, null],
     ] as const
   ).entries()) {
-    const changing =
+    const budgetChanges =
       limit === null
-        ? house.database.transaction((tx) => house.limits.remove(tx, organisation))
-        : set(organisation, limit, period);
+        ? fixture.database.transaction((tx) => fixture.limits.remove(tx, organisation))
+        : setBudget(organisation, limit, period);
     const calls = Array.from({ length: 25 }, async (_, place) => {
       const hold = await nodes[(place + round) % 2]!.escrow.hold({ requestId: uuidv7(), amount: call, refs });
-      await hold.settle(costing(call, [...refs, { kind: 'user', id: person }]));
+      await hold.settle(outcomeOf(call, [...refs, { kind: 'user', id: personId }]));
     });
-    await changing;
+    await budgetChanges;
     for (const outcome of await Promise.allSettled(calls))
       codes.push(outcome.status === 'fulfilled' ? 'ok' : (outcome.reason as { code: string }).code);
   }
   await until(() => nodes.every((node) => node.pending === 0));
-  const [monthly] = await house.limits.states(budgetsOfUser(person));
+  const [monthly] = await fixture.limits.states(budgetsOfUser(personId));
   expect(monthly?.spent).toBe(call * BigInt(codes.filter((code) => code === 'ok').length));
   expect(monthly!.spent <= parseUsd('0.4')).toBe(true);
   expect(new Set(codes)).not.toContain('billing_unavailable');
-  await expectMoneyToAddUp(house.database);
+  await expectMoneyToAddUp(fixture.database);
 });
 
-test('a call counts in both, and the first that is spent refuses', async () => {
-  const person = 8;
-  const refs: readonly LimitRef[] = [...budgetsOfUser(person), wallet(person)];
-  await house.credit(person, parseUsd('100'));
-  const [platform, organisation] = budgetsOfUser(person);
-  await house.database.transaction(async (tx) => {
-    await house.limits.set(tx, platform, { limit: parseUsd('0.05'), period: 'monthly' });
-    await house.limits.set(tx, organisation, { limit: parseUsd('0.02'), period: 'daily' });
+test('a call counts towards both budgets, and the first one used up refuses it', async () => {
+  const personId = 8;
+  const refs: readonly LimitRef[] = [...budgetsOfUser(personId), wallet(personId)];
+  await fixture.credit(personId, parseUsd('100'));
+  const [platform, organisation] = budgetsOfUser(personId);
+  await fixture.database.transaction(async (tx) => {
+    await fixture.limits.set(tx, platform, { limit: parseUsd('0.05'), period: 'monthly' });
+    await fixture.limits.set(tx, organisation, { limit: parseUsd('0.02'), period: 'daily' });
   });
-  const node = await house.node();
-  const ask = async () => {
+  const node = await fixture.node();
+  const sendCall = async () => {
     const hold = await node.escrow.hold({ requestId: uuidv7(), amount: call, refs });
-    await hold.settle(costing(call, refs));
+    await hold.settle(outcomeOf(call, refs));
   };
-  await ask();
-  await ask();
+  await sendCall();
+  await sendCall();
   await until(() => node.pending === 0);
-  await expect(ask()).rejects.toMatchObject({
+  await expect(sendCall()).rejects.toMatchObject({
     code: 'budget_exceeded',
     options: { details: { scope: 'user_budget' } },
   });
-  expect(await house.limits.states(budgetsOfUser(person))).toMatchObject([
+  expect(await fixture.limits.states(budgetsOfUser(personId))).toMatchObject([
     { spent: 2n * call, remaining: parseUsd('0.03') },
     { spent: 2n * call, remaining: 0n },
   ]);
-  await house.database.transaction((tx) => house.limits.remove(tx, organisation));
-  await ask();
+  await fixture.database.transaction((tx) => fixture.limits.remove(tx, organisation));
+  await sendCall();
   await until(() => node.pending === 0);
-  await expectMoneyToAddUp(house.database);
+  await expectMoneyToAddUp(fixture.database);
 });

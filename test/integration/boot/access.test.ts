@@ -42,14 +42,14 @@ class ForgetfulModule {}
 @Module({ imports: [WebModule], controllers: [CarefulController] })
 class CarefulModule {}
 
-test('a handler that does not say who may call it stops the boot, and every such handler is named', async () => {
+test('a handler without an access declaration prevents the boot, which names every such handler', async () => {
   const start = startTestApp({ modules: [ForgetfulModule] });
   await expect(start).rejects.toThrow(
     'These handlers lack @Access: ForgetfulController.open, ForgetfulController.inherited',
   );
 });
 
-test('what a controller says holds for its handlers', async () => {
+test('an access declaration of a controller applies to its handlers', async () => {
   const app = await startTestApp({ modules: [CarefulModule] });
   expect((await fetch(`${app.url}/careful`)).status).toBe(401);
   await app.close();

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { startTestApp } from '../../support/app';
-import { administer, createTestDatabase, rowsOf, type TestDatabase } from '../../support/postgres';
+import { administer, createTestDatabase, queryRows, type TestDatabase } from '../../support/postgres';
 import { until } from '../../support/until';
 
 let shared: TestDatabase;
@@ -10,9 +10,9 @@ beforeAll(async () => {
 });
 afterAll(() => shared.drop());
 
-/** Connections of the service to the test's database, apart from the one that asks. */
-async function connections(): Promise<number> {
-  const [row] = await rowsOf<{ count: number }>(
+/** Counts the service's connections to the test database, excluding the counting one. */
+async function countConnections(): Promise<number> {
+  const [row] = await queryRows<{ count: number }>(
     shared.ownerUrl,
     `SELECT count(*)::int AS count FROM pg_stat_activity
       WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`,
@@ -20,8 +20,8 @@ async function connections(): Promise<number> {
   return row?.count ?? -1;
 }
 
-/** A login that may not yet work as the application: the start admits it. */
-async function strangerUrl(): Promise<{ url: string; drop: () => Promise<void> }> {
+/** A login without the application's rights, which the start grants. */
+async function createNewLogin(): Promise<{ url: string; drop: () => Promise<void> }> {
   const name = `stranger_${randomBytes(4).toString('hex')}`;
   await administer(shared.ownerUrl, `CREATE ROLE ${name} LOGIN PASSWORD 'stranger'`);
   const address = new URL(shared.ownerUrl);
@@ -30,23 +30,23 @@ async function strangerUrl(): Promise<{ url: string; drop: () => Promise<void> }
   return { url: address.href, drop: () => administer(shared.ownerUrl, `DROP ROLE ${name}`) };
 }
 
-test('whoever connected too early is connected once the database admits it', async () => {
-  const stranger = await strangerUrl();
-  const app = await startTestApp({ sharedDatabase: { url: stranger.url, ownerUrl: shared.ownerUrl } });
+test('a connection opened before the database grants access is replaced once it does', async () => {
+  const newLogin = await createNewLogin();
+  const app = await startTestApp({ sharedDatabase: { url: newLogin.url, ownerUrl: shared.ownerUrl } });
   try {
     expect((await fetch(`${app.url}/health/ready`)).status).toBe(200);
   } finally {
     await app.close();
-    await stranger.drop();
+    await newLogin.drop();
   }
 });
 
-test('a start that cannot bring the database up to date leaves no connection behind', async () => {
-  const wrong = new URL(shared.ownerUrl);
-  wrong.password = 'not the password';
-  await expect(startTestApp({ sharedDatabase: { url: shared.url, ownerUrl: wrong.href } })).rejects.toThrow(
-    'password authentication failed',
-  );
-  // The server takes a moment to see that a connection is closed.
-  await until(async () => (await connections()) === 0);
+test('a start that cannot migrate the database leaves no connection open', async () => {
+  const wrongUrl = new URL(shared.ownerUrl);
+  wrongUrl.password = 'not the password';
+  await expect(
+    startTestApp({ sharedDatabase: { url: shared.url, ownerUrl: wrongUrl.href } }),
+  ).rejects.toThrow('password authentication failed');
+  // The server notices a closed connection with a short delay.
+  await until(async () => (await countConnections()) === 0);
 });

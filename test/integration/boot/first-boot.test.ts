@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { runChild } from '../../support/child';
 import { Program } from '../../system/program';
-import { administer, createTestDatabase, rowsOf, type TestDatabase } from '../../support/postgres';
+import { administer, createTestDatabase, queryRows, type TestDatabase } from '../../support/postgres';
 import { type Simulator, startSimulator } from '../../support/simulator';
 import { makeScratchFolder } from '../../support/scratch';
 import { until } from '../../support/until';
@@ -12,10 +12,10 @@ import { until } from '../../support/until';
 const rootOfProject = join(__dirname, '../../..');
 const keyPattern = /svc_[0-9A-Za-z]{57}/g;
 
-interface Node {
+interface BootedNode {
   readonly child: Program;
   readonly url: string;
-  /** Everything it printed until it had said what there was to say. */
+  /** Everything printed up to the end of the start messages. */
   readonly printed: string;
 }
 
@@ -36,7 +36,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function boot(): Promise<Node> {
+async function bootNode(): Promise<BootedNode> {
   const child = runChild(join(__dirname, 'service-process.ts'), [simulator.url], {
     NODE_ENV: 'test',
     PORT: '0',
@@ -66,8 +66,8 @@ async function boot(): Promise<Node> {
   return { child, url, printed: lines.join('\n') };
 }
 
-/** Answers what it printed since it had started. */
-async function stop({ child }: Node): Promise<string[]> {
+/** Stops the node and returns the lines printed since its start. */
+async function stop({ child }: BootedNode): Promise<string[]> {
   child.signal('SIGTERM');
   expect(await child.ended).toBe(0);
   const lines: string[] = [];
@@ -78,17 +78,17 @@ async function stop({ child }: Node): Promise<string[]> {
   }
 }
 
-const rows = <Row extends object>(sql: string): Promise<Row[]> => rowsOf<Row>(database.ownerUrl, sql);
+const rows = <Row extends object>(sql: string): Promise<Row[]> => queryRows<Row>(database.ownerUrl, sql);
 
-const chat = (node: Node, key: string) =>
+const chat = (node: BootedNode, key: string) =>
   fetch(`${node.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify({ model: 'sim-small', messages: [{ role: 'user', content: 'Hello' }] }),
   });
 
-/** The owner's link works once, on whichever node. */
-const signInBy = async (node: Node, token: string): Promise<number> => {
+/** The owner's link works once, on any node. */
+const signInWithLink = async (node: BootedNode, token: string): Promise<number> => {
   const answer = await fetch(`${node.url}/sign-in-link`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -97,11 +97,11 @@ const signInBy = async (node: Node, token: string): Promise<number> => {
   return answer.status;
 };
 
-test('two nodes on one empty database make one set of keys, show it once, and it works on both', async () => {
-  const nodes = await Promise.all([boot(), boot()]);
-  const announced = nodes.map(({ printed }) => [...new Set(printed.match(keyPattern) ?? [])]);
-  const keys = announced.flat();
-  expect(announced.map(({ length }) => length).sort()).toEqual([0, 2]);
+test('two nodes on one empty database create one set of keys, show it once, and it works on both', async () => {
+  const nodes = await Promise.all([bootNode(), bootNode()]);
+  const announcedKeys = nodes.map(({ printed }) => [...new Set(printed.match(keyPattern) ?? [])]);
+  const keys = announcedKeys.flat();
+  expect(announcedKeys.map(({ length }) => length).sort()).toEqual([0, 2]);
   const [root = '', demo = ''] = keys;
   expect(nodes.map(({ printed }) => printed).join('\n')).toContain(
     'http://portal.localhost:4000/sign-in-link?token=',
@@ -132,12 +132,12 @@ test('two nodes on one empty database make one set of keys, show it once, and it
   const [link = ''] = nodes.flatMap(
     ({ printed }) => /sign-in-link\?token=([\w-]{43})$/m.exec(printed)?.[1] ?? [],
   );
-  const signIns = await Promise.all(nodes.map((node) => signInBy(node, link)));
+  const signIns = await Promise.all(nodes.map((node) => signInWithLink(node, link)));
   expect(signIns.sort()).toEqual([200, 401]);
-  const later = await Promise.all(nodes.map(stop));
+  const laterLines = await Promise.all(nodes.map(stop));
 
-  // The terminal showed them once; they are in no line of the log and in no row.
-  const printed = [...nodes.flatMap((node) => node.printed.split('\n')), ...later.flat()];
+  // The keys were shown once in the terminal; no log line and no database row contains them.
+  const printed = [...nodes.flatMap((node) => node.printed.split('\n')), ...laterLines.flat()];
   const logged = printed.filter((line) => line.startsWith('{')).join('\n');
   expect(logged).toContain('stopping');
   const tables = await rows<{ name: string }>(
@@ -146,22 +146,24 @@ test('two nodes on one empty database make one set of keys, show it once, and it
   expect(tables.map(({ name }) => name)).toContain('public.request_record');
   const secrets = [link, ...keys.map((key) => key.slice(12))];
   for (const secret of secrets) expect(logged).not.toContain(secret);
-  const held = secrets.map((secret) => `strpos(t::text, '${secret}') > 0`).join(' OR ');
-  const looks = tables.map(({ name }) => `SELECT '${name}' AS name FROM ${name} AS t WHERE ${held}`);
-  expect(await rows(looks.join(' UNION ALL '))).toEqual([]);
+  const containsSecret = secrets.map((secret) => `strpos(t::text, '${secret}') > 0`).join(' OR ');
+  const searchQueries = tables.map(
+    ({ name }) => `SELECT '${name}' AS name FROM ${name} AS t WHERE ${containsSecret}`,
+  );
+  expect(await rows(searchQueries.join(' UNION ALL '))).toEqual([]);
 
-  const again = await boot();
-  expect(again.printed.match(keyPattern)).toBeNull();
-  expect((await chat(again, demo)).status).toBe(200);
-  await stop(again);
+  const rebootedNode = await bootNode();
+  expect(rebootedNode.printed.match(keyPattern)).toBeNull();
+  expect((await chat(rebootedNode, demo)).status).toBe(200);
+  await stop(rebootedNode);
 }, 90_000);
 
-test('a development start prints the address of the outbox with the token that opens it', async () => {
-  const own = await createTestDatabase();
+test('a development start prints the outbox address with its access token', async () => {
+  const ownDatabase = await createTestDatabase();
   const data = makeScratchFolder('switchboard-development-');
   const service = Program.node('bundle/main.js', [], {
     ...{ NODE_ENV: 'development', HOST: '127.0.0.1', PORT: '0', METRICS_PORT: '0', SANDBOX: 'off' },
-    ...{ DATA_FOLDER: data, DATABASE_URL: own.url, MIGRATION_DATABASE_URL: own.ownerUrl },
+    ...{ DATA_FOLDER: data, DATABASE_URL: ownDatabase.url, MIGRATION_DATABASE_URL: ownDatabase.ownerUrl },
   });
   try {
     const [, url = ''] = await service.find(/ is ready at (http:\S+)/);
@@ -172,7 +174,7 @@ test('a development start prints the address of the outbox with the token that o
   } finally {
     service.kill();
     await service.ended;
-    await own.drop();
+    await ownDatabase.drop();
     rmSync(data, { recursive: true, force: true });
   }
 }, 60_000);
@@ -181,10 +183,10 @@ test('a development start prints the address of the outbox with the token that o
 test.each(['the journal of systemd', 'the log of a container'])(
   'the first keys are not written to %s',
   async (log) => {
-    const own = await createTestDatabase();
-    const place = makeScratchFolder('switchboard-journal-');
-    const data = join(place, 'data');
-    const journal = join(place, 'journal');
+    const ownDatabase = await createTestDatabase();
+    const scratchFolder = makeScratchFolder('switchboard-journal-');
+    const data = join(scratchFolder, 'data');
+    const journal = join(scratchFolder, 'journal');
     writeFileSync(journal, '');
     const { dev, ino } = statSync(journal, { bigint: true });
     const service = Program.node(
@@ -192,38 +194,38 @@ test.each(['the journal of systemd', 'the log of a container'])(
       [],
       {
         ...{ NODE_ENV: 'test', HOST: '127.0.0.1', PORT: '0', METRICS_PORT: '0', SANDBOX: 'off' },
-        ...{ DATA_FOLDER: data, DATABASE_URL: own.url, MIGRATION_DATABASE_URL: own.ownerUrl },
+        ...{ DATA_FOLDER: data, DATABASE_URL: ownDatabase.url, MIGRATION_DATABASE_URL: ownDatabase.ownerUrl },
         ...(log.includes('systemd') ? { JOURNAL_STREAM: `${dev}:${ino}` } : { FIRST_KEYS: 'file' }),
       },
       { logFile: journal },
     );
     try {
-      const kept = join(data, 'first-start.txt');
+      const keysFile = join(data, 'first-start.txt');
       await until(() =>
-        readFileSync(journal, 'utf8').includes(`read them in ${kept}, then delete that file.`),
+        readFileSync(journal, 'utf8').includes(`read them in ${keysFile}, then delete that file.`),
       );
-      expect(statSync(kept).mode & 0o777).toBe(0o600);
-      const told = readFileSync(kept, 'utf8');
-      expect(told.match(keyPattern)).toHaveLength(2);
-      expect(told).toContain('/sign-in-link?token=');
+      expect(statSync(keysFile).mode & 0o777).toBe(0o600);
+      const keysText = readFileSync(keysFile, 'utf8');
+      expect(keysText.match(keyPattern)).toHaveLength(2);
+      expect(keysText).toContain('/sign-in-link?token=');
       service.signal('SIGTERM');
       expect(await service.ended).toBe(0);
-      const said = readFileSync(journal, 'utf8');
-      expect(said).toContain('is ready at http://');
-      expect(said).not.toMatch(keyPattern);
-      expect(said).not.toContain('sign-in-link?token=');
+      const journalText = readFileSync(journal, 'utf8');
+      expect(journalText).toContain('is ready at http://');
+      expect(journalText).not.toMatch(keyPattern);
+      expect(journalText).not.toContain('sign-in-link?token=');
     } finally {
       service.kill();
       await service.ended;
-      await own.drop();
-      rmSync(place, { recursive: true, force: true });
+      await ownDatabase.drop();
+      rmSync(scratchFolder, { recursive: true, force: true });
     }
   },
   60_000,
 );
 
-test('what nobody caught is reported, and the process lives', async () => {
-  const node = await boot();
+test('an uncaught error is logged, and the process keeps running', async () => {
+  const node = await bootNode();
   for (const path of ['/trouble/rejection', '/trouble/exception', '/trouble/string']) {
     const answer = await fetch(node.url + path, { headers: { accept: 'application/json' } });
     expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
@@ -237,38 +239,38 @@ test('what nobody caught is reported, and the process lives', async () => {
   await stop(node);
 });
 
-test('a database that cannot be reached ends the start, and says why', async () => {
-  const gone = await createTestDatabase();
-  await gone.drop();
-  await expect(administer(gone.ownerUrl, 'SELECT 1')).rejects.toThrow();
+test('an unreachable database ends the start with a clear message', async () => {
+  const droppedDatabase = await createTestDatabase();
+  await droppedDatabase.drop();
+  await expect(administer(droppedDatabase.ownerUrl, 'SELECT 1')).rejects.toThrow();
   const child = runChild(join(rootOfProject, 'dist/bundle/main.js'), [], {
     NODE_ENV: 'test',
     PORT: '0',
     METRICS_PORT: '0',
     LOG_FORMAT: 'json',
     DATA_FOLDER: folder,
-    DATABASE_URL: gone.url,
-    MIGRATION_DATABASE_URL: gone.ownerUrl,
+    DATABASE_URL: droppedDatabase.url,
+    MIGRATION_DATABASE_URL: droppedDatabase.ownerUrl,
     SANDBOX: 'off',
   });
   expect(await child.ended).toBe(1);
 });
 
-test('a taken port is told before anything is made', async () => {
-  const taken = createServer().listen(0, '127.0.0.1');
-  await once(taken, 'listening');
-  const { port } = taken.address() as AddressInfo;
-  const own = await createTestDatabase();
-  const place = makeScratchFolder('switchboard-taken-port-');
+test('a port in use is reported before keys are created', async () => {
+  const portHolder = createServer().listen(0, '127.0.0.1');
+  await once(portHolder, 'listening');
+  const { port } = portHolder.address() as AddressInfo;
+  const ownDatabase = await createTestDatabase();
+  const scratchFolder = makeScratchFolder('switchboard-taken-port-');
   try {
     const child = runChild(join(__dirname, 'service-process.ts'), [simulator.url], {
       NODE_ENV: 'test',
       HOST: '127.0.0.1',
       PORT: String(port),
       METRICS_PORT: '0',
-      DATA_FOLDER: place,
-      DATABASE_URL: own.url,
-      MIGRATION_DATABASE_URL: own.ownerUrl,
+      DATA_FOLDER: scratchFolder,
+      DATABASE_URL: ownDatabase.url,
+      MIGRATION_DATABASE_URL: ownDatabase.ownerUrl,
       SANDBOX: 'off',
     });
     children.push(child);
@@ -276,10 +278,10 @@ test('a taken port is told before anything is made', async () => {
     expect(code).toBe(78);
     expect(complaint).toContain(`PORT: port ${port} of 127.0.0.1 is taken`);
     expect(complaint).not.toContain('    at ');
-    expect(await rowsOf(own.ownerUrl, 'SELECT FROM api_key')).toEqual([]);
+    expect(await queryRows(ownDatabase.ownerUrl, 'SELECT FROM api_key')).toEqual([]);
   } finally {
-    taken.close();
-    await own.drop();
-    rmSync(place, { recursive: true, force: true });
+    portHolder.close();
+    await ownDatabase.drop();
+    rmSync(scratchFolder, { recursive: true, force: true });
   }
 });

@@ -8,28 +8,28 @@ import { redisAvailable, type RedisServer, startRedis } from '../../system/redis
 
 /*
  * "/health/live is closed during start and migration": "live answers from the first second". A transaction of the test
- * holds the table of migrations, so the start waits for as long as the test looks at it.
+ * locks the migrations table, so the start waits while the test runs.
  */
 let database: TestDatabase;
-let holder: Client;
+let lockHolder: Client;
 let node: Program | undefined;
 let redis: RedisServer | undefined;
 let url: string;
 
 beforeEach(async () => {
   database = await createTestDatabase();
-  holder = new Client({ connectionString: database.ownerUrl });
-  await holder.connect();
-  await holder.query('BEGIN; LOCK TABLE migrations IN ACCESS EXCLUSIVE MODE');
+  lockHolder = new Client({ connectionString: database.ownerUrl });
+  await lockHolder.connect();
+  await lockHolder.query('BEGIN; LOCK TABLE migrations IN ACCESS EXCLUSIVE MODE');
 });
 afterEach(async () => {
-  await holder.end();
+  await lockHolder.end();
   await node?.stop();
   await redis?.stop();
   await database.drop();
 });
 
-async function start(more: Readonly<Record<string, string>> = {}): Promise<Program> {
+async function start(extraEnvironment: Readonly<Record<string, string>> = {}): Promise<Program> {
   const port = await freePort();
   url = `http://127.0.0.1:${port}`;
   return (node = Program.node('bundle/main.js', [], {
@@ -44,7 +44,7 @@ async function start(more: Readonly<Record<string, string>> = {}): Promise<Progr
     MIGRATION_DATABASE_URL: database.ownerUrl,
     DATABASE_POOL_SIZE: '3',
     DRAIN_TIMEOUT: '1s',
-    ...more,
+    ...extraEnvironment,
   }));
 }
 
@@ -60,13 +60,13 @@ async function checkStart(program: Program): Promise<void> {
   const ready = await fetch(`${url}/health/ready`);
   expect([ready.status, ready.headers.get('retry-after')]).toEqual([503, '1']);
   expect(JSON.stringify(await ready.json())).toContain('The service is starting');
-  const called = await fetch(`${url}/v1/chat/completions`, { method: 'POST', body: '{}' });
-  expect([called.status, called.headers.get('retry-after')]).toEqual([503, '1']);
-  expect(await called.json()).toMatchObject({ error: { code: 'service_unavailable' } });
+  const chatResponse = await fetch(`${url}/v1/chat/completions`, { method: 'POST', body: '{}' });
+  expect([chatResponse.status, chatResponse.headers.get('retry-after')]).toEqual([503, '1']);
+  expect(await chatResponse.json()).toMatchObject({ error: { code: 'service_unavailable' } });
   const message = await fetch(`${url}/v1/messages`, { method: 'POST', body: '{}' });
   expect([message.status, await message.json()]).toMatchObject([503, { type: 'error' }]);
   expect(await statusOf('/login')).toBe(503);
-  await holder.query('ROLLBACK');
+  await lockHolder.query('ROLLBACK');
   await program.find(/ is ready at (http:\S+)/);
   expect(await statusOf('/health/ready')).toBe(200);
   expect(await statusOf('/login')).toBe(200);

@@ -9,7 +9,7 @@ import { redisAvailable, type RedisServer, startRedis } from '../../system/redis
 const folder = makeScratchFolder('switchboard-hung-');
 const extension = join(folder, 'looping.cjs');
 
-/** A gate that never returns: at once, after a promise, or by giving way to nothing but promises. */
+/** A gate that never returns: synchronously, after a promise, or in an endless chain of promises. */
 writeFileSync(
   extension,
   `
@@ -36,13 +36,13 @@ afterEach(async () => {
   await database.drop();
 });
 
-interface Service {
+interface HungTestService {
   readonly program: Program;
   readonly url: string;
   readonly call: (model: string) => Promise<Response>;
 }
 
-async function start(environment: Readonly<Record<string, string>> = {}): Promise<Service> {
+async function start(environment: Readonly<Record<string, string>> = {}): Promise<HungTestService> {
   const program = Program.node('bundle/main.js', [], {
     NODE_ENV: 'test',
     PORT: '0',
@@ -107,17 +107,17 @@ test.each([['loopAtOnce'], ['loopLater'], ['loopOfPromises']])(
   test('replace one whose gate never returns, and every new connection is answered', async () => {
     const { program, url, call } = await start({ PROCESSES: '2', REDIS_URL: redis.url });
     await until(async () => (await call('no-such-model')).status === 404);
-    const lost = expect(call('loopAtOnce')).rejects.toThrow();
+    const failedCall = expect(call('loopAtOnce')).rejects.toThrow();
     await program.find(/the gate loops/);
-    // Connections that the hung process is given are answered by the other one as soon as it is gone.
-    const answers = Array.from({ length: 4 }, () =>
+    // Connections assigned to the hung process are served by the other process once it has ended.
+    const responses = Array.from({ length: 4 }, () =>
       fetch(`${url}/health/ready`, { headers: { connection: 'close' } }),
     );
-    const hung = await findHungLine(program);
-    expect(hung).toMatchObject({ level: 'fatal', extension: 'looping' });
-    await lost;
-    for (const answer of answers) expect((await answer).status).toBe(200);
+    const hungLine = await findHungLine(program);
+    expect(hungLine).toMatchObject({ level: 'fatal', extension: 'looping' });
+    await failedCall;
+    for (const answer of responses) expect((await answer).status).toBe(200);
     const [line = ''] = await program.find(/^.*a process serves again.*$/m);
-    expect(JSON.parse(line)).toMatchObject({ about_process: hung['process'] });
+    expect(JSON.parse(line)).toMatchObject({ about_process: hungLine['process'] });
   }, 120_000);
 });

@@ -36,7 +36,7 @@ function start(environment: Readonly<Record<string, string>>): Program {
   return program;
 }
 
-test('several processes without Redis are refused as a fault of the configuration', async () => {
+test('several processes without Redis are refused with a configuration error', async () => {
   const { code, complaint } = await start({ PROCESSES: '2' }).finish();
   expect([code, complaint]).toEqual([
     78,
@@ -71,15 +71,16 @@ const youngestChildOf = (pid: number): number =>
 
   const metrics = async (): Promise<string> =>
     (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
-  /** A connection of its own for each call: one that is kept may be one of a process that has ended. */
-  const askOf = (path: string): Promise<Response> => fetch(url + path, { headers: { connection: 'close' } });
-  const isHealthy = async (): Promise<boolean> => (await askOf('/health/ready')).ok;
+  /** Uses a new connection per request, because a reused one may belong to a process that has ended. */
+  const getPath = (path: string): Promise<Response> =>
+    fetch(url + path, { headers: { connection: 'close' } });
+  const isHealthy = async (): Promise<boolean> => (await getPath('/health/ready')).ok;
   const processes = async (): Promise<string[]> =>
     [...(await metrics()).matchAll(/^gateway_build_info\{.*process="(\d+)"\}/gm)].map(
       ([, number = '']) => number,
     );
 
-  test('share one port and one answer of metrics', async () => {
+  test('share one port and one metrics endpoint', async () => {
     expect((await processes()).sort()).toEqual(['1', '2']);
     expect(await metrics()).toMatch(/^gateway_processes 2$/m);
     const names = [...(await metrics()).matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
@@ -87,34 +88,34 @@ const youngestChildOf = (pid: number): number =>
     expect(await isHealthy()).toBe(true);
   });
 
-  test('one that is killed is started again, while the other serves', async () => {
-    const again = node.find(/a process serves again/);
+  test('restart a killed process while the other serves', async () => {
+    const restartLine = node.find(/a process serves again/);
     process.kill(youngestChildOf(node.pid), 'SIGKILL');
-    // A call that was given to the process in the moment of its end is lost.
-    const served = until(() => isHealthy().catch(() => false)).then(() => 'the other serves');
-    expect(await Promise.race([served, again])).toBe('the other serves');
-    await again;
+    // Requests that were assigned to the process at the moment of its end are lost.
+    const servedByOther = until(() => isHealthy().catch(() => false)).then(() => 'the other serves');
+    expect(await Promise.race([servedByOther, restartLine])).toBe('the other serves');
+    await restartLine;
     expect(await metrics()).toMatch(/^gateway_processes 2$/m);
     expect(await metrics()).toMatch(/^gateway_process_restarts_total 1$/m);
   }, 120_000);
 
-  test('are replaced one by one on SIGHUP, and none is missed', async () => {
-    const refused: string[] = [];
-    let isOver = false;
-    const asking = (async () => {
-      while (!isOver) {
-        await askOf('/health').then(
-          (answer) => answer.ok || refused.push(String(answer.status)),
-          (error: unknown) => refused.push(String(error)),
+  test('are replaced one by one on SIGHUP without a failed request', async () => {
+    const failures: string[] = [];
+    let isFinished = false;
+    const requestLoop = (async () => {
+      while (!isFinished) {
+        await getPath('/health').then(
+          (answer) => answer.ok || failures.push(String(answer.status)),
+          (error: unknown) => failures.push(String(error)),
         );
         await delay(5);
       }
     })();
     node.signal('SIGHUP');
     await node.find(/the processes were replaced/);
-    isOver = true;
-    await asking;
-    expect(refused).toEqual([]);
+    isFinished = true;
+    await requestLoop;
+    expect(failures).toEqual([]);
     expect((await processes()).length).toBe(2);
   }, 120_000);
 
@@ -132,7 +133,7 @@ const youngestChildOf = (pid: number): number =>
   let port: number;
 
   beforeAll(async () => {
-    // The account that runs the database has to reach its files in here.
+    // The database account must be able to reach its files in this folder.
     chmodSync(folder, 0o711);
     [redis, port] = [await startRedis(), await freePort()];
     node = start({
@@ -151,17 +152,17 @@ const youngestChildOf = (pid: number): number =>
     expect(text.match(/^# (HELP|TYPE) gateway_embedded_database_events_total/gm)).toHaveLength(2);
     return text.match(/^gateway_embedded_database_events_total\{.*$/gm) ?? [];
   };
-  const counted = (ended: number, restarted: number): string[] => [
+  const expectedCounts = (ended: number, restarted: number): string[] => [
     `gateway_embedded_database_events_total{event="ended"} ${ended}`,
     'gateway_embedded_database_events_total{event="retry"} 0',
     `gateway_embedded_database_events_total{event="restarted"} ${restarted}`,
   ];
 
-  test('its end is counted by the supervisor, which owns it', async () => {
-    expect(await events()).toEqual(counted(0, 0));
-    const lock = readFileSync(join(folder, 'postgres', 'cluster', 'postmaster.pid'), 'utf8');
-    process.kill(Number(lock.split('\n')[0]), 'SIGKILL');
+  test('a crash of the database is counted by the supervisor, which owns it', async () => {
+    expect(await events()).toEqual(expectedCounts(0, 0));
+    const pidFile = readFileSync(join(folder, 'postgres', 'cluster', 'postmaster.pid'), 'utf8');
+    process.kill(Number(pidFile.split('\n')[0]), 'SIGKILL');
     await node.find(/the embedded PostgreSQL runs again/);
-    expect(await events()).toEqual(counted(1, 1));
+    expect(await events()).toEqual(expectedCounts(1, 1));
   }, 120_000);
 });

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-test('a migration that fails ends the start with one line that says which and why', async () => {
+test('a failing migration ends the start with one line that names it and the reason', async () => {
   const { code, text } = await Program.node('bundle/main.js', [], {
     NODE_ENV: 'test',
     PORT: '0',

@@ -1,7 +1,7 @@
 import { shouldRunSandbox } from '#inside/boot/sandbox';
 import { ensureSandbox, type ProviderView, removeSandbox, retireSandbox } from '#product/catalogue';
 import { loadSettings } from '#product/platform';
-import { CommandHouse } from '../commands/command-house';
+import { CommandFixture } from '../commands/command-fixture';
 
 const provider = (style: string, visible = true) => ({ style, visible }) as ProviderView;
 const settings = (environment: Record<string, string>) =>
@@ -12,7 +12,7 @@ const SECRETS = {
   MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
 };
 
-describe('the pretend supplier runs', () => {
+describe('The sandbox supplier', () => {
   test.each([
     ['on an embedded database without a supplier', {}, [], true],
     ['while there is none but itself', {}, [provider('sandbox')], true],
@@ -21,37 +21,37 @@ describe('the pretend supplier runs', () => {
     ['beside a real one when it is told to', { SANDBOX: 'on' }, [provider('openai-style')], true],
     ['never when it is told not to', { SANDBOX: 'off' }, [], false],
     ['never on a database of its own unasked', { DATABASE_URL: 'postgres://x@127.0.0.1/x' }, [], false],
-  ])('%s: %#', (_, environment, providers, wanted) => {
+  ])('runs %s: %#', (_, environment, providers, wanted) => {
     expect(shouldRunSandbox(settings({ ...SECRETS, ...environment }), providers)).toBe(wanted);
   });
 });
 
-describe('once it runs no longer', () => {
-  let house: CommandHouse;
+describe('A disabled sandbox', () => {
+  let fixture: CommandFixture;
   beforeAll(async () => {
-    house = await CommandHouse.open();
+    fixture = await CommandFixture.open();
   });
-  afterAll(() => house.close());
+  afterAll(() => fixture.close());
 
-  const openLanes = async () => (await house.snapshot()).models.flatMap(({ lanes }) => lanes).length;
+  const openLanes = async () => (await fixture.snapshot()).models.flatMap(({ lanes }) => lanes).length;
 
-  test('its models are served no longer, and are again when it comes back', async () => {
-    await house.database.transaction((tx) => ensureSandbox(tx, 'https://sandbox.example'));
-    const served = await openLanes();
-    expect(served).toBeGreaterThan(5);
-    expect(await house.database.transaction((tx) => retireSandbox(tx))).toBe(true);
+  test('serves no models until it is enabled again', async () => {
+    await fixture.database.transaction((tx) => ensureSandbox(tx, 'https://sandbox.example'));
+    const servedLanes = await openLanes();
+    expect(servedLanes).toBeGreaterThan(5);
+    expect(await fixture.database.transaction((tx) => retireSandbox(tx))).toBe(true);
     expect(await openLanes()).toBe(0);
-    expect(await house.database.transaction((tx) => retireSandbox(tx))).toBe(false);
-    await house.database.transaction((tx) => ensureSandbox(tx, 'https://sandbox.example'));
-    expect(await openLanes()).toBe(served);
+    expect(await fixture.database.transaction((tx) => retireSandbox(tx))).toBe(false);
+    await fixture.database.transaction((tx) => ensureSandbox(tx, 'https://sandbox.example'));
+    expect(await openLanes()).toBe(servedLanes);
   });
 
-  test('what was removed comes back whole when the sandbox is wanted again', async () => {
-    const served = await openLanes();
-    const { models } = await house.database.transaction((tx) => removeSandbox(tx));
+  test('is restored completely after a removal when it is enabled again', async () => {
+    const servedLanes = await openLanes();
+    const { models } = await fixture.database.transaction((tx) => removeSandbox(tx));
     expect([models.length > 5, await openLanes()]).toEqual([true, 0]);
-    await house.database.transaction((tx) => ensureSandbox(tx, 'https://sandbox.example'));
-    expect(await openLanes()).toBe(served);
-    expect((await house.snapshot()).models.every(({ state }) => state === 'active')).toBe(true);
+    await fixture.database.transaction((tx) => ensureSandbox(tx, 'https://sandbox.example'));
+    expect(await openLanes()).toBe(servedLanes);
+    expect((await fixture.snapshot()).models.every(({ state }) => state === 'active')).toBe(true);
   });
 });

@@ -42,8 +42,8 @@ const errorOf = async (answer: Response): Promise<{ code: string; message: strin
 const pathsOf = async (answer: Response): Promise<string[]> =>
   Object.keys(((await answer.json()) as { paths: object }).paths);
 
-describe('a node of the gateway', () => {
-  test('serves calls, models and its own description', async () => {
+describe('A gateway node', () => {
+  test('serves chat, models and its own API description', async () => {
     expect((await chat(gateway)).status).toBe(200);
     expect((await get(gateway, '/v1/models', { authorization: `Bearer ${key()}` })).status).toBe(200);
     expect((await fetch(`${gateway.url}/api/hello`, { method: 'HEAD' })).status).toBe(200);
@@ -55,12 +55,12 @@ describe('a node of the gateway', () => {
     expect(paths.filter((path) => !/^\/(v\d+|health|api\/hello|api\/oauth\/usage)/.test(path))).toEqual([]);
   });
 
-  test.each(['/health', '/health/live', '/health/ready'])('answers %s', async (path) => {
+  test.each(['/health', '/health/live', '/health/ready'])('serves %s', async (path) => {
     expect((await get(gateway, path)).status).toBe(200);
   });
 
   test.each(['/', '/dashboard', '/login', '/openapi.json', '/llms.txt', '/assets/portal.css', '/api/me'])(
-    'has no %s, for programs and browsers alike',
+    'returns 404 for %s, to API clients and browsers',
     async (path) => {
       for (const accept of ['*/*', 'text/html']) {
         const answer = await get(gateway, path, { accept });
@@ -77,13 +77,13 @@ describe('a node of the gateway', () => {
   });
 });
 
-describe('a node of the portal', () => {
+describe('A portal node', () => {
   test('serves pages and their data', async () => {
     for (const path of ['/', '/login', '/models-public', '/api-docs', '/openapi.json', '/health/ready'])
       expect([path, (await get(portal, path)).status]).toEqual([path, 200]);
   });
 
-  test('has nothing below /v1, and says where that is', async () => {
+  test("returns 404 below /v1 with the gateway's address", async () => {
     for (const answer of [await chat(portal), await get(portal, '/v1/openapi.json')]) {
       expect(answer.status).toBe(404);
       const { code, message } = await errorOf(answer);
@@ -94,7 +94,7 @@ describe('a node of the portal', () => {
     );
   });
 
-  test('shows people and programs the address of the gateway', async () => {
+  test("shows the gateway's address to users and API clients", async () => {
     const text = await (await get(portal, '/llms.txt')).text();
     expect(text).toContain(`${GATEWAY_URL}/v1`);
     expect(text).not.toMatch(/http:\/\/localhost:0\/v1/);

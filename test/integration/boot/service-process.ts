@@ -3,7 +3,7 @@ import { Controller, Module } from '@nestjs/common';
 import { runService } from '#inside/boot/run-service';
 import { Access, Data, WebModule } from '#product/web';
 
-/** Trouble as bugs make it: nobody waits for the promise, nobody catches the exception. */
+/** Typical bugs: an unhandled rejection and an uncaught exception. */
 @Controller('/trouble')
 class TroubleController {
   @Data('rejection', Access.anyone())
@@ -20,7 +20,7 @@ class TroubleController {
     return { ok: true };
   }
 
-  /** Whoever asks has read everything that was printed before this line. */
+  /** A response proves that everything printed before has been read. */
   @Data('marker', Access.anyone())
   marker(): object {
     process.stdout.write('told everything\n');

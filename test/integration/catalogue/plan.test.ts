@@ -11,14 +11,14 @@ import {
 import { keyFields } from '#product/keys';
 import { AddressGuard, MasterKeys, SecretBox } from '#product/platform';
 import { SupplierStyles } from '#product/routing';
-import { CatalogueHouse } from './catalogue-house';
+import { CatalogueFixture } from './catalogue-fixture';
 
-/** As a page calls it: texts that were uploaded, a plan that is shown, and somebody who approves it. */
-let here: CatalogueHouse;
+/** Used like a page: uploaded texts, a displayed plan, and a user who approves it. */
+let catalogueFixture: CatalogueFixture;
 beforeAll(async () => {
-  here = await CatalogueHouse.open();
+  catalogueFixture = await CatalogueFixture.open();
 });
-afterAll(() => here.close());
+afterAll(() => catalogueFixture.close());
 
 const box = new SecretBox(MasterKeys.parse(randomBytes(32).toString('base64')));
 const options = { file: 'upload.yaml', prune: false, box };
@@ -34,29 +34,29 @@ models:
     null,
     { guard: new AddressGuard([]), proxyNames: [], styles: new SupplierStyles(), keyFields },
   );
-const sources = async (): Promise<string[] | undefined> =>
-  (await here.snapshot()).model('small')?.prices.map(({ source }) => source);
+const priceSources = async (): Promise<string[] | undefined> =>
+  (await catalogueFixture.snapshot()).model('small')?.prices.map(({ source }) => source);
 
-test('a file: one row a thing, nothing kept before it is approved, and then the name of the approver', async () => {
-  const shown = await planGatewayFile(here.database, fileOf(1), options);
-  expect(shown.rows.map(({ kind, name, mark }) => [mark, kind, name])).toEqual([
+test('a file plan has one row per object and is applied only on approval, with the approver as source', async () => {
+  const shownPlan = await planGatewayFile(catalogueFixture.database, fileOf(1), options);
+  expect(shownPlan.rows.map(({ kind, name, mark }) => [mark, kind, name])).toEqual([
     ['new', 'provider', 'one'],
     ['new', 'model', 'small'],
   ]);
-  expect(shown.rows[1]?.changes).toContainEqual({ field: 'price input', before: null, after: '$1' });
-  expect(await sources()).toBeUndefined();
-  const approval = { ...options, actor, shown: shown.fingerprint };
-  expect(await applyGatewayFile(here.database, fileOf(1), approval)).toEqual(shown);
-  expect(await sources()).toEqual(['file upload.yaml by user 12']);
-  // The same approval again meets another catalogue.
-  await expect(applyGatewayFile(here.database, fileOf(1), approval)).rejects.toMatchObject({
+  expect(shownPlan.rows[1]?.changes).toContainEqual({ field: 'price input', before: null, after: '$1' });
+  expect(await priceSources()).toBeUndefined();
+  const approval = { ...options, actor, shown: shownPlan.fingerprint };
+  expect(await applyGatewayFile(catalogueFixture.database, fileOf(1), approval)).toEqual(shownPlan);
+  expect(await priceSources()).toEqual(['file upload.yaml by user 12']);
+  // The catalogue has changed, so the approval is outdated.
+  await expect(applyGatewayFile(catalogueFixture.database, fileOf(1), approval)).rejects.toMatchObject({
     code: 'conflict',
   });
 });
 
-test('a file whose catalogue has changed since it was shown is not applied', async () => {
-  const shown = await planGatewayFile(here.database, fileOf(3), options);
-  expect(shown.rows).toEqual([
+test('a file plan is refused when the catalogue has changed since it was shown', async () => {
+  const shownPlan = await planGatewayFile(catalogueFixture.database, fileOf(3), options);
+  expect(shownPlan.rows).toEqual([
     {
       kind: 'model',
       name: 'small',
@@ -64,30 +64,34 @@ test('a file whose catalogue has changed since it was shown is not applied', asy
       changes: [{ field: 'price input', before: '$1', after: '$3' }],
     },
   ]);
-  await here.database.query("UPDATE model SET display_order = 9 WHERE name = 'small'");
-  const approval = { ...options, actor, shown: shown.fingerprint };
-  await expect(applyGatewayFile(here.database, fileOf(3), approval)).rejects.toMatchObject({
+  await catalogueFixture.database.query("UPDATE model SET display_order = 9 WHERE name = 'small'");
+  const approval = { ...options, actor, shown: shownPlan.fingerprint };
+  await expect(applyGatewayFile(catalogueFixture.database, fileOf(3), approval)).rejects.toMatchObject({
     code: 'conflict',
   });
-  expect(await sources()).toEqual(['file upload.yaml by user 12']);
+  expect(await priceSources()).toEqual(['file upload.yaml by user 12']);
 });
 
-test('a price list: shown, approved, marked with its approver, and refused when it is out of date', async () => {
+test('a price list plan is applied on approval with the approver as source, and refused when outdated', async () => {
   const list = readPriceList(
     'models-dev',
     '{"one": {"models": {"up": {"cost": {"input": 5, "output": 2}}, "more": {"cost": {"input": 1, "output": 1}}}}}',
   );
   const choice = { format: 'models-dev', providers: ['one'], overwrite: true } as const;
-  const shown = await planPriceList(here.database, list, choice);
-  expect(shown.rows.map(({ mark, name }) => [mark, name])).toEqual([
+  const shownPlan = await planPriceList(catalogueFixture.database, list, choice);
+  expect(shownPlan.rows.map(({ mark, name }) => [mark, name])).toEqual([
     ['changed', 'small'],
     ['new', 'more'],
   ]);
-  const approval = { ...choice, actor, shown: shown.fingerprint };
-  expect(await applyPriceList(here.database, list, approval)).toEqual(shown);
-  expect((await sources())?.[0]).toBe('import models-dev by user 12');
-  await expect(applyPriceList(here.database, list, approval)).rejects.toMatchObject({ code: 'conflict' });
-  await expect(planPriceList(here.database, list, { ...choice, providers: ['on'] })).rejects.toMatchObject({
+  const approval = { ...choice, actor, shown: shownPlan.fingerprint };
+  expect(await applyPriceList(catalogueFixture.database, list, approval)).toEqual(shownPlan);
+  expect((await priceSources())?.[0]).toBe('import models-dev by user 12');
+  await expect(applyPriceList(catalogueFixture.database, list, approval)).rejects.toMatchObject({
+    code: 'conflict',
+  });
+  await expect(
+    planPriceList(catalogueFixture.database, list, { ...choice, providers: ['on'] }),
+  ).rejects.toMatchObject({
     code: 'invalid_provider',
   });
 });

@@ -1,18 +1,18 @@
 import { priceRates } from '#product/kernel';
-import { CatalogueHouse, refusal } from './catalogue-house';
+import { CatalogueFixture, errorWithCode } from './catalogue-fixture';
 
-let house: CatalogueHouse;
+let fixture: CatalogueFixture;
 beforeAll(async () => {
-  house = await CatalogueHouse.open();
-  await house.provider('north');
-  await house.models('m', 'n');
+  fixture = await CatalogueFixture.open();
+  await fixture.provider('north');
+  await fixture.models('m', 'n');
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
 const source = 'test';
-const inFuture = (minutes: number): Date => new Date(Date.now() + minutes * 60_000);
+const minutesFromNow = (minutes: number): Date => new Date(Date.now() + minutes * 60_000);
 
-test('every rate and tier comes back as it was written', async () => {
+test('every rate and tier is returned as written', async () => {
   const rates = priceRates({
     input: 1n,
     output: 2n,
@@ -27,96 +27,104 @@ test('every rate and tier comes back as it was written', async () => {
     perMinuteNano: 999_999_999_999_999n,
     tiers: [{ aboveInputTokens: 200_000, input: 100n, image: 900n }],
   });
-  const { id } = await house.write((tx) => house.prices.addPrice(tx, { model: 'm', rates, source }));
-  expect((await house.snapshot()).price(id)?.rates).toEqual(rates);
+  const { id } = await fixture.write((tx) => fixture.prices.addPrice(tx, { model: 'm', rates, source }));
+  expect((await fixture.snapshot()).price(id)?.rates).toEqual(rates);
 });
 
-test('a change keeps the rates that it does not name, as a version of its own', async () => {
+test('a price change creates a new version and keeps unspecified rates', async () => {
   const rates = priceRates({ input: 10n, output: 20n, cacheRead: 1n, perCallNano: 3n });
-  const first = await house.write((tx) => house.prices.addPrice(tx, { model: 'm', rates, source }));
-  const second = await house.write((tx) =>
-    house.prices.changePrice(tx, 'm', { output: 25n, input: undefined }, source),
+  const firstPrice = await fixture.write((tx) => fixture.prices.addPrice(tx, { model: 'm', rates, source }));
+  const secondPrice = await fixture.write((tx) =>
+    fixture.prices.changePrice(tx, 'm', { output: 25n, input: undefined }, source),
   );
-  const snapshot = await house.snapshot();
-  expect(second.id).not.toBe(first.id);
-  expect(snapshot.price(first.id)?.rates).toEqual(rates);
-  expect(snapshot.price(second.id)?.rates).toEqual(priceRates({ ...rates, output: 25n }));
+  const snapshot = await fixture.snapshot();
+  expect(secondPrice.id).not.toBe(firstPrice.id);
+  expect(snapshot.price(firstPrice.id)?.rates).toEqual(rates);
+  expect(snapshot.price(secondPrice.id)?.rates).toEqual(priceRates({ ...rates, output: 25n }));
 });
 
-test('refuses a price from the past, for a foreign lane, and rates that are none', async () => {
+test('a price in the past, for a lane of another model, or with invalid rates is refused', async () => {
   const rates = priceRates({});
-  const add = (input: object): Promise<unknown> =>
-    house.write((tx) => house.prices.addPrice(tx, { model: 'm', rates, source, ...input }));
-  const [lane] = await house.write((tx) =>
-    house.editor.setLanes(tx, 'n', [{ provider: 'north', upstreamModel: 'n', region: 'eu' }]),
+  const addPrice = (input: object): Promise<unknown> =>
+    fixture.write((tx) => fixture.prices.addPrice(tx, { model: 'm', rates, source, ...input }));
+  const [lane] = await fixture.write((tx) =>
+    fixture.editor.setLanes(tx, 'n', [{ provider: 'north', upstreamModel: 'n', region: 'eu' }]),
   );
-  await expect(add({ validFrom: inFuture(-5) })).rejects.toEqual(refusal('validation_error'));
-  await expect(add({ laneId: lane!.id })).rejects.toEqual(refusal('not_found'));
-  await expect(add({ rates: { ...rates, input: -1n } })).rejects.toEqual(refusal('validation_error'));
-  await expect(add({ model: 'nothing' })).rejects.toEqual(refusal('model_not_found'));
+  await expect(addPrice({ validFrom: minutesFromNow(-5) })).rejects.toEqual(
+    errorWithCode('validation_error'),
+  );
+  await expect(addPrice({ laneId: lane!.id })).rejects.toEqual(errorWithCode('not_found'));
+  await expect(addPrice({ rates: { ...rates, input: -1n } })).rejects.toEqual(
+    errorWithCode('validation_error'),
+  );
+  await expect(addPrice({ model: 'nothing' })).rejects.toEqual(errorWithCode('model_not_found'));
 });
 
-describe('schedules', () => {
+describe('Price schedules', () => {
   let priceId: number;
   beforeAll(async () => {
     const rates = priceRates({ input: 77n });
     priceId = (
-      await house.write((tx) => house.prices.addPrice(tx, { model: 'm', rates, validFrom: null, source }))
+      await fixture.write((tx) => fixture.prices.addPrice(tx, { model: 'm', rates, validFrom: null, source }))
     ).id;
   });
-  const upsert = (input: Parameters<typeof house.prices.upsertSchedule>[2]): Promise<{ id: number }> =>
-    house.write((tx) => house.prices.upsertSchedule(tx, 'm', input));
+  const upsert = (input: Parameters<typeof fixture.prices.upsertSchedule>[2]): Promise<{ id: number }> =>
+    fixture.write((tx) => fixture.prices.upsertSchedule(tx, 'm', input));
 
-  test('flip to the millisecond, and end where the next begins', async () => {
-    const [start, middle] = [inFuture(10), inFuture(20)];
+  test('switch at the exact millisecond and end when the next one begins', async () => {
+    const [start, middle] = [minutesFromNow(10), minutesFromNow(20)];
     const { id } = await upsert({ priceId, startsAt: start, endsAt: middle });
     await upsert({ priceId, startsAt: middle });
-    const model = (await house.snapshot()).model('m')!;
+    const model = (await fixture.snapshot()).model('m')!;
     expect(model.schedules.map(({ startsAt, endsAt }) => [startsAt, endsAt])).toEqual([
       [start.getTime(), middle.getTime()],
       [middle.getTime(), null],
     ]);
-    await upsert({ id, endsAt: inFuture(15) });
-    const changed = (await house.snapshot()).model('m')!.schedules.find((schedule) => schedule.id === id);
-    expect(changed).toMatchObject({ startsAt: start.getTime(), price: { id: priceId } });
-    expect(changed!.endsAt).toBeLessThan(middle.getTime());
+    await upsert({ id, endsAt: minutesFromNow(15) });
+    const changedSchedule = (await fixture.snapshot())
+      .model('m')!
+      .schedules.find((schedule) => schedule.id === id);
+    expect(changedSchedule).toMatchObject({ startsAt: start.getTime(), price: { id: priceId } });
+    expect(changedSchedule!.endsAt).toBeLessThan(middle.getTime());
   });
 
-  test('refuse to overlap, also when two are made at once', async () => {
-    await expect(upsert({ priceId, startsAt: inFuture(12), endsAt: inFuture(14) })).rejects.toEqual(
-      refusal('conflict'),
+  test('cannot overlap, even when two are created concurrently', async () => {
+    await expect(
+      upsert({ priceId, startsAt: minutesFromNow(12), endsAt: minutesFromNow(14) }),
+    ).rejects.toEqual(errorWithCode('conflict'));
+    const concurrentUpserts = [1, 2].map(() =>
+      upsert({ priceId, startsAt: minutesFromNow(1), endsAt: minutesFromNow(5) }),
     );
-    const twins = [1, 2].map(() => upsert({ priceId, startsAt: inFuture(1), endsAt: inFuture(5) }));
-    const outcomes = await Promise.allSettled(twins);
+    const outcomes = await Promise.allSettled(concurrentUpserts);
     expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
   });
 
-  test('the database itself refuses an overlap', async () => {
+  test('cannot overlap in the database itself', async () => {
     const insert = `INSERT INTO price_schedule (model_id, price_id, starts_at)
       SELECT model_id, price_id, starts_at FROM price_schedule LIMIT 1`;
-    await expect(house.database.query(insert)).rejects.toMatchObject({
+    await expect(fixture.database.query(insert)).rejects.toMatchObject({
       code: '23P01',
       constraint: 'price_schedule_alone',
     });
   });
 
-  test("refuse another model's price, an end before the start, and half a schedule", async () => {
-    const foreign = house.write((tx) =>
-      house.prices.upsertSchedule(tx, 'n', { priceId, startsAt: inFuture(1) }),
+  test('refuse a price of another model, an end before the start and missing fields', async () => {
+    const foreignPrice = fixture.write((tx) =>
+      fixture.prices.upsertSchedule(tx, 'n', { priceId, startsAt: minutesFromNow(1) }),
     );
-    await expect(foreign).rejects.toEqual(refusal('not_found'));
-    const backwards = upsert({ priceId, startsAt: inFuture(9), endsAt: inFuture(8) });
-    await expect(backwards).rejects.toEqual(refusal('validation_error'));
-    await expect(upsert({ priceId })).rejects.toEqual(refusal('missing_fields'));
-    await expect(upsert({ id: 999_999 })).rejects.toEqual(refusal('not_found'));
+    await expect(foreignPrice).rejects.toEqual(errorWithCode('not_found'));
+    const invertedPeriod = upsert({ priceId, startsAt: minutesFromNow(9), endsAt: minutesFromNow(8) });
+    await expect(invertedPeriod).rejects.toEqual(errorWithCode('validation_error'));
+    await expect(upsert({ priceId })).rejects.toEqual(errorWithCode('missing_fields'));
+    await expect(upsert({ id: 999_999 })).rejects.toEqual(errorWithCode('not_found'));
   });
 
-  test('are deleted by the model they belong to', async () => {
-    const { id } = (await house.snapshot()).model('m')!.schedules[0]!;
+  test('can be deleted only through their model', async () => {
+    const { id } = (await fixture.snapshot()).model('m')!.schedules[0]!;
     const remove = (model: string): Promise<void> =>
-      house.write((tx) => house.prices.deleteSchedule(tx, model, id));
-    await expect(remove('n')).rejects.toEqual(refusal('not_found'));
+      fixture.write((tx) => fixture.prices.deleteSchedule(tx, model, id));
+    await expect(remove('n')).rejects.toEqual(errorWithCode('not_found'));
     await remove('m');
-    await expect(remove('m')).rejects.toEqual(refusal('not_found'));
+    await expect(remove('m')).rejects.toEqual(errorWithCode('not_found'));
   });
 });

@@ -3,23 +3,23 @@ import { Notifications, OwnWrites } from '#inside/platform/database/index';
 import { CatalogueService } from '#product/catalogue';
 import { priceRates } from '#product/kernel';
 import { loadSettings } from '#product/platform';
-import { type Proxy, proxyTo } from '../../support/proxy';
-import { CatalogueHouse, connect } from './catalogue-house';
+import { type DatabaseProxy, startDatabaseProxy } from '../../support/proxy';
+import { CatalogueFixture, connect } from './catalogue-fixture';
 import { until } from '../../support/until';
 
-interface Node {
+interface CatalogueNode {
   readonly catalogue: CatalogueService;
-  /** From now on it looks at the revision where an announcement says so, and at no other time. */
-  looksWhenTold(): void;
+  /** From now on the node reads the revision only after an announcement. */
+  pollOnlyWhenAnnounced(): void;
   stop(): Promise<void>;
 }
 
-let house: CatalogueHouse;
-let queries: Proxy;
-let announcements: Proxy;
-let node: Node;
+let fixture: CatalogueFixture;
+let queries: DatabaseProxy;
+let announcements: DatabaseProxy;
+let node: CatalogueNode;
 
-async function startNode(): Promise<Node> {
+async function startNode(): Promise<CatalogueNode> {
   const database = await connect(queries.url);
   const notifications = new Notifications({ url: announcements.url });
   await notifications.start();
@@ -30,8 +30,8 @@ async function startNode(): Promise<Node> {
   });
   const query = database.query.bind(database);
   jest.spyOn(database, 'query').mockImplementation((sql, parameters) => {
-    const isLook = /clock_timestamp.* FROM catalogue_revision/s.test(sql);
-    if (isLook && !looksAnyTime && !isTold) return Promise.reject(new Error('it is not time to look'));
+    const isPoll = /clock_timestamp.* FROM catalogue_revision/s.test(sql);
+    if (isPoll && !looksAnyTime && !isTold) return Promise.reject(new Error('it is not time to look'));
     return query(sql, parameters);
   });
   const writes = new OwnWrites(database, notifications, loadSettings({ DATA_FOLDER: tmpdir() }));
@@ -39,7 +39,7 @@ async function startNode(): Promise<Node> {
   await catalogue.onModuleInit();
   return {
     catalogue,
-    looksWhenTold: () => void (looksAnyTime = false),
+    pollOnlyWhenAnnounced: () => void (looksAnyTime = false),
     stop: async () => {
       await catalogue.beforeApplicationShutdown();
       await notifications.onApplicationShutdown();
@@ -49,16 +49,16 @@ async function startNode(): Promise<Node> {
 }
 
 beforeEach(async () => {
-  house = await CatalogueHouse.open();
-  queries = await proxyTo(house.test.url);
-  announcements = await proxyTo(house.test.url);
-  await house.provider('north');
-  await house.models('m');
-  await house.write((tx) =>
-    house.editor.setLanes(tx, 'm', [{ provider: 'north', upstreamModel: 'm', region: 'eu' }]),
+  fixture = await CatalogueFixture.open();
+  queries = await startDatabaseProxy(fixture.test.url);
+  announcements = await startDatabaseProxy(fixture.test.url);
+  await fixture.provider('north');
+  await fixture.models('m');
+  await fixture.write((tx) =>
+    fixture.editor.setLanes(tx, 'm', [{ provider: 'north', upstreamModel: 'm', region: 'eu' }]),
   );
-  await house.write((tx) =>
-    house.prices.addPrice(tx, { model: 'm', rates: priceRates({ input: 1n }), source: 'test' }),
+  await fixture.write((tx) =>
+    fixture.prices.addPrice(tx, { model: 'm', rates: priceRates({ input: 1n }), source: 'test' }),
   );
   node = await startNode();
 });
@@ -67,40 +67,40 @@ afterEach(async () => {
   await node.stop();
   await queries.close();
   await announcements.close();
-  await house.close();
+  await fixture.close();
 });
 
 const state = (): string | undefined => node.catalogue.snapshot.model('m')?.state;
 
-test('an announced change is in force without waiting for the next look at the revision', async () => {
-  node.looksWhenTold();
-  for (const wanted of ['paused', 'active', 'hidden', 'paused', 'active', 'hidden', 'active'] as const) {
-    await house.write((tx) => house.editor.setState(tx, 'm', wanted));
-    await until(() => state() === wanted);
+test('an announced change takes effect without waiting for the next poll', async () => {
+  node.pollOnlyWhenAnnounced();
+  for (const targetState of ['paused', 'active', 'hidden', 'paused', 'active', 'hidden', 'active'] as const) {
+    await fixture.write((tx) => fixture.editor.setState(tx, 'm', targetState));
+    await until(() => state() === targetState);
   }
 });
 
-test('without announcements a change is in force with a later look', async () => {
+test('a change takes effect at a later poll without announcements', async () => {
   announcements.freeze();
-  await house.write((tx) => house.editor.setState(tx, 'm', 'paused'));
+  await fixture.write((tx) => fixture.editor.setState(tx, 'm', 'paused'));
   await until(() => state() === 'paused');
 });
 
-test('a change that is rolled back is never seen', async () => {
-  const before = node.catalogue.snapshot;
-  const attempt = house.write(async (tx) => {
-    await house.editor.setState(tx, 'm', 'paused');
+test('a change that is rolled back is never visible', async () => {
+  const snapshotBefore = node.catalogue.snapshot;
+  const attempt = fixture.write(async (tx) => {
+    await fixture.editor.setState(tx, 'm', 'paused');
     throw new Error('never mind');
   });
   await expect(attempt).rejects.toThrow('never mind');
   await node.catalogue.reload();
   expect(state()).toBe('active');
-  expect(node.catalogue.snapshot.revision).toBe(before.revision);
+  expect(node.catalogue.snapshot.revision).toBe(snapshotBefore.revision);
 });
 
-test('while the database is away the last copy serves and schedules flip; then it catches up', async () => {
-  const night = await house.write((tx) =>
-    house.prices.addPrice(tx, {
+test('during a database outage the last copy is used and schedules switch, and changes are read afterwards', async () => {
+  const nightPrice = await fixture.write((tx) =>
+    fixture.prices.addPrice(tx, {
       model: 'm',
       rates: priceRates({ input: 2n }),
       validFrom: null,
@@ -108,31 +108,31 @@ test('while the database is away the last copy serves and schedules flip; then i
     }),
   );
   const startsAt = new Date(Date.now() + 3_600_000);
-  await house.write((tx) => house.prices.upsertSchedule(tx, 'm', { priceId: night.id, startsAt }));
+  await fixture.write((tx) => fixture.prices.upsertSchedule(tx, 'm', { priceId: nightPrice.id, startsAt }));
   await until(() => node.catalogue.snapshot.model('m')?.schedules.length === 1);
   await queries.cut();
   await announcements.cut();
-  await house.write((tx) => house.editor.setState(tx, 'm', 'paused'));
+  await fixture.write((tx) => fixture.editor.setState(tx, 'm', 'paused'));
   await until(() => node.catalogue.stalenessMs > 700);
   const priceAt = (instant: number): number | undefined => {
-    const found = node.catalogue.resolve('m', instant);
-    return found.kind === 'found' ? found.lanes[0]?.price.id : undefined;
+    const resolution = node.catalogue.resolve('m', instant);
+    return resolution.kind === 'found' ? resolution.lanes[0]?.price.id : undefined;
   };
-  expect(priceAt(startsAt.getTime() - 1)).not.toBe(night.id);
-  expect(priceAt(startsAt.getTime())).toBe(night.id);
+  expect(priceAt(startsAt.getTime() - 1)).not.toBe(nightPrice.id);
+  expect(priceAt(startsAt.getTime())).toBe(nightPrice.id);
   await queries.restore();
   await announcements.restore();
   await until(() => state() === 'paused');
   await until(() => node.catalogue.stalenessMs < 700);
 });
 
-test('whoever reloads after a change sees the change, even when a read was under way', async () => {
+test('a reload after a change returns the change, even if a read was in progress', async () => {
   for (let round = 0; round < 10; round += 1) {
-    const underWay = node.catalogue.reload();
-    const wanted = round % 2 === 0 ? 'hidden' : 'active';
-    await house.write((tx) => house.editor.setState(tx, 'm', wanted));
+    const pendingReload = node.catalogue.reload();
+    const targetState = round % 2 === 0 ? 'hidden' : 'active';
+    await fixture.write((tx) => fixture.editor.setState(tx, 'm', targetState));
     await node.catalogue.reload();
-    expect(state()).toBe(wanted);
-    await underWay;
+    expect(state()).toBe(targetState);
+    await pendingReload;
   }
 });

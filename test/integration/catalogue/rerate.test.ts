@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { insertRequestRecords, type RequestRecord } from '#product/audit';
-import { aRecord, written } from '../../support/a-record';
+import { createRecord, toWrittenRecord } from '../../support/record-fixture';
 import { rerate, type RerateDelta, type RerateOptions, summariseRerate } from '#product/catalogue';
 import { costOf, NO_USAGE, priceRates, type PriceRates } from '#product/kernel';
-import { CatalogueHouse, refusal } from './catalogue-house';
+import { CatalogueFixture, errorWithCode } from './catalogue-fixture';
 
-let house: CatalogueHouse;
+let fixture: CatalogueFixture;
 let priceIds: [number, number];
 const rates: [PriceRates, PriceRates] = [
   priceRates({
@@ -25,18 +25,18 @@ const from = new Date('2026-10-01T00:00:00Z');
 const to = new Date('2026-10-02T00:00:00Z');
 
 beforeAll(async () => {
-  house = await CatalogueHouse.open();
-  await house.models('m');
-  const [first, second] = await house.write(async (tx) => [
-    await house.prices.addPrice(tx, { model: 'm', rates: rates[0], source: 'test' }),
-    await house.prices.addPrice(tx, { model: 'm', rates: rates[1], source: 'test' }),
+  fixture = await CatalogueFixture.open();
+  await fixture.models('m');
+  const [first, second] = await fixture.write(async (tx) => [
+    await fixture.prices.addPrice(tx, { model: 'm', rates: rates[0], source: 'test' }),
+    await fixture.prices.addPrice(tx, { model: 'm', rates: rates[1], source: 'test' }),
   ]);
   priceIds = [first.id, second.id];
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
 const record = (fields: Partial<RequestRecord>): RequestRecord =>
-  aRecord({
+  createRecord({
     ...NO_USAGE,
     createdAt: from,
     keyId: 1,
@@ -51,13 +51,13 @@ const record = (fields: Partial<RequestRecord>): RequestRecord =>
   });
 
 const insert = (records: RequestRecord[]): Promise<unknown> =>
-  house.write((tx) => insertRequestRecords(tx, records.map(written)));
+  fixture.write((tx) => insertRequestRecords(tx, records.map(toWrittenRecord)));
 
-const run = (options: Partial<RerateOptions> = {}): AsyncGenerator<RerateDelta, void> =>
-  rerate(house.database, { from, to, ...options });
+const runRerate = (options: Partial<RerateOptions> = {}): AsyncGenerator<RerateDelta, void> =>
+  rerate(fixture.database, { from, to, ...options });
 
 /** 4,500 records of every shape: more than two pages. */
-const stored: RequestRecord[] = fc
+const storedRecords: RequestRecord[] = fc
   .sample(
     fc.record({
       which: fc.constantFrom<0 | 1>(0, 1),
@@ -75,9 +75,9 @@ const stored: RequestRecord[] = fc
 
 beforeAll(async () => {
   await insert(
-    stored.map((row) => {
-      const which = row.sessionKey === '0' ? 0 : 1;
-      return { ...row, priceId: priceIds[which], costNano: costOf(row, rates[which]) };
+    storedRecords.map((row) => {
+      const priceIndex = row.sessionKey === '0' ? 0 : 1;
+      return { ...row, priceId: priceIds[priceIndex], costNano: costOf(row, rates[priceIndex]) };
     }),
   );
   await insert([
@@ -88,7 +88,7 @@ beforeAll(async () => {
 });
 
 test('every stored cost is reproduced to the nano-dollar', async () => {
-  const summary = await summariseRerate(run());
+  const summary = await summariseRerate(runRerate());
   expect(summary).toEqual({
     records: 4_501,
     differences: 0,
@@ -98,35 +98,35 @@ test('every stored cost is reproduced to the nano-dollar', async () => {
   });
 });
 
-test('another price shows what it would come to, by key and organisation, before anything happens', async () => {
-  const summary = await summariseRerate(run({ priceOverride: new Map([[priceIds[0], priceIds[1]]]) }));
+test('another price previews the differences by key and organisation', async () => {
+  const summary = await summariseRerate(runRerate({ priceOverride: new Map([[priceIds[0], priceIds[1]]]) }));
   const expected = new Map<number | null, bigint>();
-  for (const row of stored.filter(({ sessionKey }) => sessionKey === '0')) {
+  for (const row of storedRecords.filter(({ sessionKey }) => sessionKey === '0')) {
     const delta = costOf(row, rates[1]) - costOf(row, rates[0]);
     if (delta !== 0n) expected.set(row.keyId, (expected.get(row.keyId) ?? 0n) + delta);
   }
-  const total = [...expected.values()].reduce((sum, delta) => sum + delta, 0n);
-  expect(total).not.toBe(0n);
+  const totalDelta = [...expected.values()].reduce((sum, delta) => sum + delta, 0n);
+  expect(totalDelta).not.toBe(0n);
   expect(summary.byKey).toEqual(expected);
-  expect(summary.byOrganisation).toEqual(new Map([[1, total]]));
-  expect(summary.deltaNano).toBe(total);
+  expect(summary.byOrganisation).toEqual(new Map([[1, totalDelta]]));
+  expect(summary.deltaNano).toBe(totalDelta);
 });
 
-test('a cost that is wrong is found, with everything needed to put it right', async () => {
+test('a wrong cost is reported with everything needed to correct it', async () => {
   const day = new Date('2026-11-01T00:00:00Z');
-  const wrong = record({
+  const wrongRecord = record({
     createdAt: day,
     priceId: priceIds[0],
     inputTokens: 1_000_000,
     costNano: 150_000_000n,
   });
-  const unpriced = record({ createdAt: day, costNano: 3n, keyId: null });
-  await insert([wrong, unpriced]);
+  const unpricedRecord = record({ createdAt: day, costNano: 3n, keyId: null });
+  await insert([wrongRecord, unpricedRecord]);
   const deltas: RerateDelta[] = [];
-  for await (const delta of run({ from: day, to: new Date(day.getTime() + 1) })) deltas.push(delta);
+  for await (const delta of runRerate({ from: day, to: new Date(day.getTime() + 1) })) deltas.push(delta);
   expect(deltas).toHaveLength(2);
-  expect(deltas.find(({ requestId }) => requestId === wrong.requestId)).toEqual({
-    requestId: wrong.requestId,
+  expect(deltas.find(({ requestId }) => requestId === wrongRecord.requestId)).toEqual({
+    requestId: wrongRecord.requestId,
     createdAt: day,
     keyId: 1,
     organisationId: 1,
@@ -136,21 +136,23 @@ test('a cost that is wrong is found, with everything needed to put it right', as
     recomputedNano: 150_000_001n,
     deltaNano: 1n,
   });
-  expect(deltas.find(({ requestId }) => requestId === unpriced.requestId)?.deltaNano).toBe(-3n);
+  expect(deltas.find(({ requestId }) => requestId === unpricedRecord.requestId)?.deltaNano).toBe(-3n);
 });
 
-test('a price that does not exist stops it before the first record', async () => {
+test('an unknown price id fails before the first record', async () => {
   const priceOverride = new Map([[priceIds[0], 999_999]]);
-  await expect(run({ priceOverride }).next()).rejects.toEqual(refusal('supplier_price_unresolved'));
+  await expect(runRerate({ priceOverride }).next()).rejects.toEqual(
+    errorWithCode('supplier_price_unresolved'),
+  );
 });
 
-test('whoever stops half-way leaves no transaction behind', async () => {
-  for await (const delta of run()) {
+test('stopping halfway leaves no open transaction', async () => {
+  for await (const delta of runRerate()) {
     expect(delta.deltaNano).toBe(0n);
     break;
   }
-  const open = await house.database.query(
+  const openTransactions = await fixture.database.query(
     "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in transaction%'",
   );
-  expect(open).toEqual([]);
+  expect(openTransactions).toEqual([]);
 });

@@ -1,23 +1,23 @@
 import { catalogueEntities } from '#product/catalogue';
 import { migrationDataSource } from '#inside/platform/database/data-source';
 import { administer } from '../../support/postgres';
-import { CatalogueHouse } from './catalogue-house';
+import { CatalogueFixture } from './catalogue-fixture';
 import { priceRates } from '#product/kernel';
 
-let house: CatalogueHouse;
+let fixture: CatalogueFixture;
 let priceId: number;
 beforeAll(async () => {
-  house = await CatalogueHouse.open();
-  await house.models('priced');
-  const price = await house.write((tx) =>
-    house.prices.addPrice(tx, { model: 'priced', rates: priceRates({ input: 5n }), source: 'test' }),
+  fixture = await CatalogueFixture.open();
+  await fixture.models('priced');
+  const price = await fixture.write((tx) =>
+    fixture.prices.addPrice(tx, { model: 'priced', rates: priceRates({ input: 5n }), source: 'test' }),
   );
   priceId = price.id;
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
-test('the entities say what the migration made, down to every constraint', async () => {
-  const source = await migrationDataSource(house.test.ownerUrl, [], catalogueEntities).initialize();
+test('entities match the migrated schema, including every constraint', async () => {
+  const source = await migrationDataSource(fixture.test.ownerUrl, [], catalogueEntities).initialize();
   try {
     const { upQueries } = await source.driver.createSchemaBuilder().log();
     expect(upQueries.map(({ query }) => query)).toEqual([]);
@@ -26,7 +26,7 @@ test('the entities say what the migration made, down to every constraint', async
   }
 });
 
-describe('a price is never changed', () => {
+describe('An immutable price', () => {
   const attempts = [
     'UPDATE price SET input = 1',
     'DELETE FROM price',
@@ -34,25 +34,28 @@ describe('a price is never changed', () => {
     'INSERT INTO price (id, model_id, input, output, source) SELECT id, model_id, 1, 1, source FROM price ON CONFLICT (id) DO UPDATE SET input = 1',
   ];
 
-  test.each(attempts)('by the owner: %s', async (statement) => {
-    await expect(administer(house.test.ownerUrl, statement)).rejects.toMatchObject({
+  test.each(attempts)('cannot be changed by the table owner: %s', async (statement) => {
+    await expect(administer(fixture.test.ownerUrl, statement)).rejects.toMatchObject({
       code: '23001',
       constraint: 'price_is_immutable',
     });
-    expect((await house.snapshot()).price(priceId)?.rates.input).toBe(5n);
+    expect((await fixture.snapshot()).price(priceId)?.rates.input).toBe(5n);
   });
 
-  test.each(attempts)('by the service, which may not even try: %s', async (statement) => {
-    await expect(house.database.query(statement)).rejects.toMatchObject({ code: '42501' });
-  });
+  test.each(attempts)(
+    'cannot be changed by the service login, which has no permission: %s',
+    async (statement) => {
+      await expect(fixture.database.query(statement)).rejects.toMatchObject({ code: '42501' });
+    },
+  );
 });
 
-test('the service may neither delete a model nor turn the revision back', async () => {
+test('the service login cannot delete a model or lower the revision', async () => {
   for (const statement of [
     'DELETE FROM model',
     'DELETE FROM lane',
     'UPDATE catalogue_revision SET revision = 1',
   ]) {
-    await expect(house.database.query(statement)).rejects.toMatchObject({ code: '42501' });
+    await expect(fixture.database.query(statement)).rejects.toMatchObject({ code: '42501' });
   }
 });

@@ -1,14 +1,14 @@
 import type { TestApp } from '../../support/app';
-import { addUser, signIn } from '../../support/people';
+import { addUser, signIn } from '../../support/users';
 import type { Simulator } from '../../support/simulator';
-import { ask } from '../web/raw-exchange';
+import { sendRaw } from '../web/raw-exchange';
 
-export interface Person {
+export interface WebChatUser {
   readonly userId: number;
   readonly cookie: string;
 }
 
-interface Told {
+interface ChatJson {
   readonly id?: number;
   readonly code?: string;
   readonly model?: string;
@@ -21,18 +21,18 @@ interface Told {
   };
 }
 
-export interface Sent {
+export interface ChatResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  readonly json: Told;
+  readonly json: ChatJson;
 }
 
-/** People who chat by the operations of the portal. */
+/** Users who chat through the portal API. */
 export class ChatClient {
   constructor(private readonly app: TestApp) {}
 
-  async newPerson(): Promise<Person> {
+  async createUser(): Promise<WebChatUser> {
     const userId = await addUser(this.app);
     return { userId, cookie: await signIn(this.app, userId) };
   }
@@ -40,11 +40,11 @@ export class ChatClient {
   async send(
     method: string,
     path: string,
-    { cookie }: Person,
+    { cookie }: WebChatUser,
     body?: object,
     headers: Record<string, string> = {},
-  ): Promise<Sent> {
-    const answer = await ask(this.app.url, {
+  ): Promise<ChatResponse> {
+    const answer = await sendRaw(this.app.url, {
       method,
       path,
       headers: {
@@ -57,25 +57,30 @@ export class ChatClient {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const isJson = (answer.headers['content-type'] ?? '').startsWith('application/json');
-    return { ...answer, json: isJson ? (JSON.parse(answer.body) as Told) : {} };
+    return { ...answer, json: isJson ? (JSON.parse(answer.body) as ChatJson) : {} };
   }
 
-  post(path: string, person: Person, body: object = {}): Promise<Sent> {
+  post(path: string, person: WebChatUser, body: object = {}): Promise<ChatResponse> {
     return this.send('POST', path, person, body);
   }
 
-  open(path: string, person: Person): Promise<Sent> {
+  open(path: string, person: WebChatUser): Promise<ChatResponse> {
     return this.send('GET', path, person, undefined, { accept: 'text/html' });
   }
 
-  async begin(person: Person, model = 'sim-small'): Promise<number> {
+  async begin(person: WebChatUser, model = 'sim-small'): Promise<number> {
     const { status, json } = await this.post('/api/conversations', person, { model });
     if (status !== 200) throw new Error(`no conversation: ${status}`);
     return json.id ?? 0;
   }
 
-  /** The answer as it comes, up to its first piece of text. */
-  async listen(id: number, { cookie }: Person, content: string, signal?: AbortSignal): Promise<Listening> {
+  /** Starts a streamed reply and resolves with its first text. */
+  async startStream(
+    id: number,
+    { cookie }: WebChatUser,
+    content: string,
+    signal?: AbortSignal,
+  ): Promise<OpenReplyStream> {
     const response = await fetch(`${this.app.url}/api/chat/${id}`, {
       method: 'POST',
       headers: { cookie, 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
@@ -83,23 +88,23 @@ export class ChatClient {
       ...(signal === undefined ? {} : { signal }),
     });
     if (response.body === null) throw new Error('no stream');
-    const pieces = response.body.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
-    let heard = '';
-    while (!heard.includes('event: text')) heard += (await pieces.next()).value ?? '';
-    const rest = async (): Promise<string> => {
-      for (let next = await pieces.next(); next.done !== true; next = await pieces.next())
-        heard += next.value;
-      return heard;
+    const textChunks = response.body.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
+    let receivedText = '';
+    while (!receivedText.includes('event: text')) receivedText += (await textChunks.next()).value ?? '';
+    const readRest = async (): Promise<string> => {
+      for (let next = await textChunks.next(); next.done !== true; next = await textChunks.next())
+        receivedText += next.value;
+      return receivedText;
     };
-    return { rest };
+    return { rest: readRest };
   }
 }
 
-interface Listening {
+interface OpenReplyStream {
   readonly rest: () => Promise<string>;
 }
 
-interface Event {
+interface ChatEvent {
   readonly event: string;
   readonly data: {
     readonly text?: string;
@@ -110,15 +115,15 @@ interface Event {
     readonly shown?: { readonly facts: readonly string[] };
   };
 }
-export const eventsIn = (body: string): Event[] =>
+export const eventsIn = (body: string): ChatEvent[] =>
   body
     .split('\n\n')
     .filter((block) => block.startsWith('event: '))
     .map((block) => ({
       event: /^event: (.*)$/m.exec(block)?.[1] ?? '',
-      data: JSON.parse(/^data: (.*)$/m.exec(block)?.[1] ?? '{}') as Event['data'],
+      data: JSON.parse(/^data: (.*)$/m.exec(block)?.[1] ?? '{}') as ChatEvent['data'],
     }));
-export const textIn = (events: readonly Event[]): string =>
+export const textIn = (events: readonly ChatEvent[]): string =>
   events
     .filter(({ event }) => event === 'text')
     .map(({ data }) => String(data.text))

@@ -1,21 +1,21 @@
 import { Organisation, UserAccount } from '#product/identity';
-import { addUser, signIn } from '../../support/people';
-import { type ChatClient, messagesIn, type Person } from './chat-client';
-import { anna, app, client, closeHouse, openHouse, supplier } from './chat-house';
+import { addUser, signIn } from '../../support/users';
+import { type ChatClient, messagesIn, type WebChatUser } from './chat-client';
+import { anna, app, client, closeChatFixture, openChatFixture, supplier } from './chat-fixture';
 
-beforeAll(openHouse);
+beforeAll(openChatFixture);
 beforeEach(() => supplier.clearRequests());
 afterEach(() => supplier.clearFaults());
-afterAll(closeHouse);
+afterAll(closeChatFixture);
 
 const post: ChatClient['post'] = (...sent) => client.post(...sent);
 const open: ChatClient['open'] = (...sent) => client.open(...sent);
-const begin = (person: Person = anna, model?: string) => client.begin(person, model);
+const begin = (person: WebChatUser = anna, model?: string) => client.begin(person, model);
 
-describe('a conversation is its person’s', () => {
-  test('the conversation of another person is not there, for any operation', async () => {
+describe('Conversations of a user', () => {
+  test('return 404 to another user for every operation', async () => {
     const id = await begin();
-    const bruno = await client.newPerson();
+    const otherUser = await client.createUser();
     const tries: [string, string, object?][] = [
       ['GET', `/dashboard/webchat/${id}`],
       ['GET', `/dashboard/webchat/${id}/export`],
@@ -26,26 +26,26 @@ describe('a conversation is its person’s', () => {
       ['DELETE', `/api/conversations/${id}`],
     ];
     for (const [method, path, body] of tries) {
-      expect([path, (await client.send(method, path, bruno, body)).status]).toEqual([path, 404]);
+      expect([path, (await client.send(method, path, otherUser, body)).status]).toEqual([path, 404]);
     }
-    expect((await open('/dashboard/webchat', bruno)).body).not.toContain(`/dashboard/webchat/${id}`);
+    expect((await open('/dashboard/webchat', otherUser)).body).not.toContain(`/dashboard/webchat/${id}`);
     expect((await open(`/dashboard/webchat/${id}`, anna)).status).toBe(200);
     expect(await supplier.requests()).toEqual([]);
   });
 
-  test('whose account is erased keeps no conversations', async () => {
-    const gone = await client.newPerson();
-    await begin(gone);
-    await app.database.source.getRepository(UserAccount).update(gone.userId, { status: 'deleted' });
-    expect(await app.database.query('SELECT id FROM conversation WHERE user_id = $1', [gone.userId])).toEqual(
-      [],
-    );
+  test('are deleted when the account is erased', async () => {
+    const erasedUser = await client.createUser();
+    await begin(erasedUser);
+    await app.database.source.getRepository(UserAccount).update(erasedUser.userId, { status: 'deleted' });
+    expect(
+      await app.database.query('SELECT id FROM conversation WHERE user_id = $1', [erasedUser.userId]),
+    ).toEqual([]);
   });
 });
 
 // "`GET /api/conversations` and lists of people, projects, organisations have no JSON form".
 test('GET /api/conversations lists the conversations of the user only', async () => {
-  const owner = await client.newPerson();
+  const owner = await client.createUser();
   const id = await begin(owner);
   await begin();
   const { status, body } = await client.send('GET', '/api/conversations', owner);
@@ -66,8 +66,8 @@ test('GET /api/conversations lists the conversations of the user only', async ()
   ]);
 });
 
-describe('titles, models and files', () => {
-  test('the first words are the title, until it is renamed', async () => {
+describe('Titles, models and files', () => {
+  test('the first words become the title until it is renamed', async () => {
     const id = await begin();
     await post(`/api/chat/${id}`, anna, { content: 'A question about bees\nand more' });
     expect((await open('/dashboard/webchat', anna)).body).toContain('A question about bees');
@@ -81,7 +81,7 @@ describe('titles, models and files', () => {
     expect(row!.title.includes('Bees')).toBe(false);
   });
 
-  test('a change of model is said in the thread, and answers the next turn', async () => {
+  test('a change of model is noted in the thread and applies to the next turn', async () => {
     const id = await begin();
     await post(`/api/chat/${id}`, anna, { content: 'Hello' });
     expect((await post(`/api/conversations/${id}/model`, anna, { model: 'sim-large' })).json).toMatchObject({
@@ -96,7 +96,7 @@ describe('titles, models and files', () => {
     });
   });
 
-  test('the file holds what was said, and what it cost', async () => {
+  test('the exported file has every message and its cost', async () => {
     const id = await begin();
     await post(`/api/chat/${id}`, anna, { content: 'Write [[echo=**bold**]]' });
     const file = await open(`/dashboard/webchat/${id}/export`, anna);
@@ -106,7 +106,7 @@ describe('titles, models and files', () => {
     expect(file.body).toMatch(/\$0\.\d+/);
   });
 
-  test('pictures go to models that take them, and only pictures', async () => {
+  test('pictures are sent only to models that support them, and other file types are refused', async () => {
     const png = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(40)]).toString('base64');
     const picture = { name: 'bee.png', type: 'image/png', data: png };
     const models = await app.database.query<{ name: string }>(
@@ -117,8 +117,8 @@ describe('titles, models and files', () => {
     expect(status).toBe(200);
     expect(JSON.stringify(messagesIn(await supplier.requests()))).toContain(png.slice(0, 40));
     expect((await open(`/dashboard/webchat/${id}`, anna)).body).toContain('bee.png');
-    const lie = { ...picture, data: Buffer.from('<svg onload=x>').toString('base64') };
-    expect(await post(`/api/chat/${id}`, anna, { content: 'x', attachments: [lie] })).toMatchObject({
+    const fakePicture = { ...picture, data: Buffer.from('<svg onload=x>').toString('base64') };
+    expect(await post(`/api/chat/${id}`, anna, { content: 'x', attachments: [fakePicture] })).toMatchObject({
       status: 422,
       json: { code: 'validation_error' },
     });
@@ -128,17 +128,18 @@ describe('titles, models and files', () => {
   });
 
   test('the list has pages', async () => {
-    const many = await client.newPerson();
-    for (let count = 0; count < 31; count += 1) await begin(many);
-    const first = (await open('/dashboard/webchat', many)).body;
-    expect([...first.matchAll(/href="\/dashboard\/webchat\/\d+"/g)]).toHaveLength(30);
-    const older = /href="([^"]+)">Older conversations/.exec(first)?.[1]?.replaceAll('&#x3D;', '=') ?? '';
-    const second = (await open(older, many)).body;
-    expect([...second.matchAll(/href="\/dashboard\/webchat\/\d+"/g)]).toHaveLength(1);
+    const frequentUser = await client.createUser();
+    for (let count = 0; count < 31; count += 1) await begin(frequentUser);
+    const firstPage = (await open('/dashboard/webchat', frequentUser)).body;
+    expect([...firstPage.matchAll(/href="\/dashboard\/webchat\/\d+"/g)]).toHaveLength(30);
+    const olderPath =
+      /href="([^"]+)">Older conversations/.exec(firstPage)?.[1]?.replaceAll('&#x3D;', '=') ?? '';
+    const secondPage = (await open(olderPath, frequentUser)).body;
+    expect([...secondPage.matchAll(/href="\/dashboard\/webchat\/\d+"/g)]).toHaveLength(1);
   });
 });
 
-describe('bad input', () => {
+describe('Invalid input', () => {
   test.each([
     ['no message', {}, 422, 'validation_error'],
     ['an empty one', { content: '  ' }, 422, 'validation_error'],
@@ -151,7 +152,7 @@ describe('bad input', () => {
     expect(await supplier.requests()).toEqual([]);
   });
 
-  test('another site sends nothing', async () => {
+  test('requests from another site are refused', async () => {
     const id = await begin();
     const answer = await client.send(
       'POST',
@@ -164,7 +165,7 @@ describe('bad input', () => {
   });
 });
 
-test('a foreign organisation changes nothing of a person’s chat', async () => {
+test('an administrator cannot change conversations of a user in another organisation', async () => {
   const organisations = app.database.source.getRepository(Organisation);
   const organisation = organisations.create({ name: 'Acme', slug: 'acme-chat' });
   await organisations.insert(organisation);

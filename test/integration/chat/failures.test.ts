@@ -1,10 +1,10 @@
 import { type ChatClient, eventsIn, messagesIn } from './chat-client';
-import { anna, app, client, closeHouse, openHouse, supplier } from './chat-house';
+import { anna, app, client, closeChatFixture, openChatFixture, supplier } from './chat-fixture';
 
-beforeAll(openHouse);
+beforeAll(openChatFixture);
 beforeEach(() => supplier.clearRequests());
 afterEach(() => supplier.clearFaults());
-afterAll(closeHouse);
+afterAll(closeChatFixture);
 
 const post: ChatClient['post'] = (...sent) => client.post(...sent);
 
@@ -17,15 +17,15 @@ const rowsOf = (id: number) =>
 const alertIn = (page: string): string =>
   /<div class="banner banner-bad chat-alert"[^]*?\n<\/div>/.exec(page)?.[0] ?? '';
 
-describe('an error of a call', () => {
-  test('stands as an alert in place of the answer, with code, request and next step', async () => {
+describe('A failed call', () => {
+  test('shows an alert with code, request id and next step instead of a reply', async () => {
     const id = await client.begin(anna);
     await supplier.addFault({ times: 5, fault: { kind: 'status', status: 400 } });
-    const refused = await post(`/api/chat/${id}`, anna, { content: 'Hello', stream: true });
-    const { code, request_id: requestId } = JSON.parse(refused.body) as Record<string, string>;
+    const refusal = await post(`/api/chat/${id}`, anna, { content: 'Hello', stream: true });
+    const { code, request_id: requestId } = JSON.parse(refusal.body) as Record<string, string>;
     const [kept] = await rowsOf(id);
     expect(kept).toMatchObject({ state: 'failed', content: null, request_id: requestId });
-    expect(refused.headers['x-request-id']).toBe(requestId);
+    expect(refusal.headers['x-request-id']).toBe(requestId);
     const page = (await client.open(`/dashboard/webchat/${id}`, anna)).body;
     const alert = alertIn(page);
     expect(alert).toContain('role="alert"');
@@ -36,7 +36,7 @@ describe('an error of a call', () => {
     expect(page).not.toMatch(/<article class="message message-assistant" id="message-\d/);
   });
 
-  test('is never sent along, and is no news once the conversation has gone on', async () => {
+  test('is not sent with later turns, and becomes a note once the conversation continues', async () => {
     const id = await client.begin(anna);
     await supplier.addFault({ times: 5, fault: { kind: 'status', status: 400 } });
     await post(`/api/chat/${id}`, anna, { content: 'Lost' });
@@ -49,16 +49,16 @@ describe('an error of a call', () => {
     expect(alert).toContain('role="note"');
   });
 
-  test('that breaks an answer off stands below it: only what the model said is kept and sent', async () => {
+  test('shows an alert below a partial reply, whose text is stored and sent with later turns', async () => {
     const id = await client.begin(anna);
     await supplier.addFault({ times: 1, fault: { kind: 'cut', after: 6 } });
-    const broken = await post(`/api/chat/${id}`, anna, {
+    const brokenStream = await post(`/api/chat/${id}`, anna, {
       content: 'Long [[tokens=40]] [[pace=0]]',
       stream: true,
     });
-    const events = eventsIn(broken.body);
+    const events = eventsIn(brokenStream.body);
     const [kept] = await rowsOf(id);
-    const said = events.flatMap(({ event, data }) => (event === 'text' ? [data.text] : [])).join('');
+    const receivedText = events.flatMap(({ event, data }) => (event === 'text' ? [data.text] : [])).join('');
     expect(events.at(-1)?.data.shown).toMatchObject({
       alert: { title: 'The answer broke off.', requestId: kept?.request_id },
     });
@@ -67,10 +67,13 @@ describe('an error of a call', () => {
     expect(alert).toContain(`<code>${kept?.request_id}</code>`);
     expect(page).toMatch(/<\/article>\n<div class="banner banner-bad chat-alert"/);
     await post(`/api/chat/${id}`, anna, { content: 'On [[echo=so]]' });
-    expect(messagesIn(await supplier.requests())).toContainEqual({ role: 'assistant', content: said });
+    expect(messagesIn(await supplier.requests())).toContainEqual({
+      role: 'assistant',
+      content: receivedText,
+    });
   });
 
-  test('is no heading of the model in the exported file', async () => {
+  test('adds no heading of the model to the exported file', async () => {
     const id = await client.begin(anna);
     await supplier.addFault({ times: 5, fault: { kind: 'status', status: 400 } });
     await post(`/api/chat/${id}`, anna, { content: 'Hello' });

@@ -1,9 +1,9 @@
 import { type ChatClient, messagesIn } from './chat-client';
-import { anna, client, closeHouse, openHouse, supplier } from './chat-house';
+import { anna, client, closeChatFixture, openChatFixture, supplier } from './chat-fixture';
 
-beforeAll(openHouse);
+beforeAll(openChatFixture);
 beforeEach(() => supplier.clearRequests());
-afterAll(closeHouse);
+afterAll(closeChatFixture);
 
 const post: ChatClient['post'] = (...sent) => client.post(...sent);
 const textFile = (name: string, content: string | Buffer) => ({
@@ -12,20 +12,20 @@ const textFile = (name: string, content: string | Buffer) => ({
   data: Buffer.from(content).toString('base64'),
 });
 
-describe('a text file', () => {
-  test('is part of its message and of what is said later, for a model without pictures too', async () => {
+describe('A text file', () => {
+  test('is sent with its message and later turns, also to a model without picture support', async () => {
     const id = await client.begin(anna, 'sim-reason');
     const attachments = [textFile('notes.md', '\uFEFFone ``` two'), textFile('b.csv', 'x,y')];
-    const first = await post(`/api/chat/${id}`, anna, { content: 'Read [[echo=done]]', attachments });
-    expect(first).toMatchObject({ status: 200, json: { message: { content: 'done' } } });
-    const said = {
+    const firstReply = await post(`/api/chat/${id}`, anna, { content: 'Read [[echo=done]]', attachments });
+    expect(firstReply).toMatchObject({ status: 200, json: { message: { content: 'done' } } });
+    const userMessage = {
       role: 'user',
       content: 'Read [[echo=done]]\n\nnotes.md:\n````\none ``` two\n````\n\nb.csv:\n```\nx,y\n```',
     };
-    expect(messagesIn(await supplier.requests())).toEqual([said]);
+    expect(messagesIn(await supplier.requests())).toEqual([userMessage]);
     await post(`/api/chat/${id}`, anna, { content: 'And? [[echo=so]]' });
     expect(messagesIn(await supplier.requests())).toEqual([
-      said,
+      userMessage,
       { role: 'assistant', content: 'done' },
       { role: 'user', content: 'And? [[echo=so]]' },
     ]);
@@ -34,7 +34,7 @@ describe('a text file', () => {
     expect(page).not.toContain('one ``` two');
   });
 
-  test('alone is a message', async () => {
+  test('can be sent without a message text', async () => {
     const id = await client.begin(anna);
     const attachments = [textFile('task.txt', '[[echo=from the file]]')];
     expect((await post(`/api/chat/${id}`, anna, { attachments })).json.message?.content).toBe(
@@ -45,15 +45,15 @@ describe('a text file', () => {
   test.each([
     ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x41, 0]), 422, 'tool.txt is damaged'],
     ['more than a text file may have', Buffer.alloc(500_001, 'a'), 413, 'tool.txt was not added'],
-  ])('is refused for %s, and its conversation goes on', async (_what, content, status, text) => {
+  ])('is refused for %s, and the conversation continues', async (_what, content, status, text) => {
     const id = await client.begin(anna);
-    const refused = await post(`/api/chat/${id}`, anna, {
+    const refusal = await post(`/api/chat/${id}`, anna, {
       content: 'Read',
       attachments: [textFile('tool.txt', content)],
     });
-    expect(refused.status).toBe(status);
-    expect(refused.headers['x-svc-message-id']).toBeUndefined();
-    expect(JSON.parse(refused.body)).toMatchObject({
+    expect(refusal.status).toBe(status);
+    expect(refusal.headers['x-svc-message-id']).toBeUndefined();
+    expect(JSON.parse(refusal.body)).toMatchObject({
       local_message: expect.stringContaining(text) as string,
     });
     expect(

@@ -3,30 +3,30 @@ import { ConversationRetention } from '#product/chat';
 import { Organisation, UserAccount } from '#product/identity';
 import type { UserRole } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
-import { addUser, signIn } from '../../support/people';
+import { addUser, signIn } from '../../support/users';
 import { type Simulator, startSimulator } from '../../support/simulator';
-import { submitForm } from '../web/from-page';
-import { ChatClient, type Person } from './chat-client';
+import { submitForm } from '../web/page-requests';
+import { ChatClient, type WebChatUser } from './chat-client';
 
 const PATH = '/dashboard/admin/conversations';
 
 let app: TestApp;
 let supplier: Simulator;
 let client: ChatClient;
-let ours: number;
-let member: Person;
-let owner: Person;
-let stranger: Person;
+let ownOrganisation: number;
+let member: WebChatUser;
+let owner: WebChatUser;
+let otherUser: WebChatUser;
 
 beforeAll(async () => {
   supplier = await startSimulator();
   app = await startTestApp({ sandboxUrl: supplier.url });
   client = new ChatClient(app);
-  ours = await addOrganisation('ours');
-  const theirs = await addOrganisation('theirs');
-  member = await personOf('user', ours);
-  owner = await personOf('org_owner', ours);
-  stranger = await personOf('org_owner', theirs);
+  ownOrganisation = await addOrganisation('ours');
+  const otherOrganisation = await addOrganisation('theirs');
+  member = await signInAs('user', ownOrganisation);
+  owner = await signInAs('org_owner', ownOrganisation);
+  otherUser = await signInAs('org_owner', otherOrganisation);
 });
 afterAll(async () => {
   await app.close();
@@ -39,12 +39,12 @@ async function addOrganisation(slug: string): Promise<number> {
   await organisations.insert(organisation);
   return organisation.id;
 }
-async function personOf(role: UserRole, organisationId: number): Promise<Person> {
+async function signInAs(role: UserRole, organisationId: number): Promise<WebChatUser> {
   const userId = await addUser(app, role);
   await app.database.source.getRepository(UserAccount).update(userId, { organisationId });
   return { userId, cookie: await signIn(app, userId) };
 }
-async function talked(): Promise<number> {
+async function createConversation(): Promise<number> {
   const id = await client.begin(member);
   await client.post(`/api/chat/${id}`, member, { content: 'A secret wish [[echo=a secret answer]]' });
   return id;
@@ -53,8 +53,8 @@ const activityOf = async (userId: number) =>
   (await app.application.get(ActivityQuery, { strict: false }).page({ kind: 'user', userId }, { limit: 20 }))
     .rows;
 
-test('the list, the page and the file hold no word of what was said', async () => {
-  const id = await talked();
+test('the list, the page and the export for administrators contain no message text', async () => {
+  const id = await createConversation();
   const { body } = await client.open(PATH, owner);
   expect(body).toContain(`${PATH}/${id}`);
   const page = await client.open(`${PATH}/${id}`, owner);
@@ -64,14 +64,14 @@ test('the list, the page and the file hold no word of what was said', async () =
   for (const text of [body, page.body, file.body]) expect(text).not.toContain('secret');
 });
 
-test('content is shown on a stated reason, which its owner can see', async () => {
-  const id = await talked();
+test('message texts are shown for a stated reason, which their owner can see', async () => {
+  const id = await createConversation();
   expect((await client.post(`${PATH}/${id}/content`, owner, {})).status).toBe(422);
   const sender = { url: app.url, cookie: owner.cookie };
-  const shown = await submitForm(sender, `${PATH}/${id}/content`, { reason: 'a complaint' });
-  expect(shown.status).toBe(200);
-  expect(shown.headers['cache-control']).toBe('no-store');
-  expect(shown.body).toContain('a secret answer');
+  const contentPage = await submitForm(sender, `${PATH}/${id}/content`, { reason: 'a complaint' });
+  expect(contentPage.status).toBe(200);
+  expect(contentPage.headers['cache-control']).toBe('no-store');
+  expect(contentPage.body).toContain('a secret answer');
   const [entry] = await activityOf(member.userId);
   expect(entry).toMatchObject({
     action: 'conversation.content-viewed',
@@ -81,8 +81,8 @@ test('content is shown on a stated reason, which its owner can see', async () =>
   });
 });
 
-test('deleting takes it from its owner, and is on record', async () => {
-  const id = await talked();
+test('deleting a conversation removes it for its owner and is logged', async () => {
+  const id = await createConversation();
   expect((await client.send('DELETE', `/api/admin/conversations/${id}`, owner)).status).toBe(200);
   expect((await client.open(`/dashboard/webchat/${id}`, member)).status).toBe(404);
   expect((await client.send('DELETE', `/api/admin/conversations/${id}`, owner)).status).toBe(404);
@@ -90,8 +90,8 @@ test('deleting takes it from its owner, and is on record', async () => {
   expect(entry).toMatchObject({ action: 'conversation.deleted', actor: { userId: owner.userId } });
 });
 
-test('another organisation’s is not there, and a member oversees nothing', async () => {
-  const id = await talked();
+test('conversations of another organisation return 404, and a member has no access', async () => {
+  const id = await createConversation();
   const tries: [string, string, object?][] = [
     ['GET', `${PATH}/${id}`],
     ['POST', `${PATH}/${id}/content`, { reason: 'curiosity' }],
@@ -99,40 +99,42 @@ test('another organisation’s is not there, and a member oversees nothing', asy
     ['DELETE', `/api/admin/conversations/${id}`],
   ];
   for (const [method, path, body] of tries) {
-    expect([path, (await client.send(method, path, stranger, body)).status]).toEqual([path, 404]);
+    expect([path, (await client.send(method, path, otherUser, body)).status]).toEqual([path, 404]);
     expect([path, (await client.send(method, path, member, body)).status]).toEqual([path, 403]);
   }
-  expect((await client.open(PATH, stranger)).body).not.toContain(`${PATH}/${id}`);
+  expect((await client.open(PATH, otherUser)).body).not.toContain(`${PATH}/${id}`);
   expect((await client.open(PATH, member)).status).toBe(403);
   expect((await client.open(`/dashboard/webchat/${id}`, member)).status).toBe(200);
 });
 
-test('what was said before a person moved is not the new organisation’s, and is continued by nobody', async () => {
-  const theirs = (
+test('conversations from before a move are hidden from the new organisation and cannot be continued', async () => {
+  const newOrganisation = (
     await app.database.query<{ id: number }>("SELECT id FROM organisation WHERE slug = 'theirs'")
   )[0]!;
-  const mover = await personOf('user', ours);
-  const id = await client.begin(mover);
-  const turn = () => client.post(`/api/chat/${id}`, mover, { content: 'Before [[echo=before]]' });
-  expect((await turn()).status).toBe(200);
-  await app.database.source.getRepository(UserAccount).update(mover.userId, { organisationId: theirs.id });
+  const movedUser = await signInAs('user', ownOrganisation);
+  const id = await client.begin(movedUser);
+  const sendTurn = () => client.post(`/api/chat/${id}`, movedUser, { content: 'Before [[echo=before]]' });
+  expect((await sendTurn()).status).toBe(200);
+  await app.database.source
+    .getRepository(UserAccount)
+    .update(movedUser.userId, { organisationId: newOrganisation.id });
   for (const [method, path, body] of [
     ['GET', `${PATH}/${id}`],
     ['POST', `${PATH}/${id}/content`, { reason: 'curiosity' }],
     ['DELETE', `/api/admin/conversations/${id}`],
   ] as [string, string, object?][])
-    expect([path, (await client.send(method, path, stranger, body)).status]).toEqual([path, 404]);
-  expect((await client.open(PATH, stranger)).body).not.toContain(`${PATH}/${id}`);
+    expect([path, (await client.send(method, path, otherUser, body)).status]).toEqual([path, 404]);
+  expect((await client.open(PATH, otherUser)).body).not.toContain(`${PATH}/${id}`);
   expect((await client.open(`${PATH}/${id}`, owner)).status).toBe(200);
-  expect((await turn()).status).toBe(409);
-  expect((await client.open(`/dashboard/webchat/${id}`, mover)).status).toBe(200);
-  const fresh = await client.begin(mover);
-  expect((await client.open(`${PATH}/${fresh}`, stranger)).status).toBe(200);
-  expect((await client.open(`${PATH}/${fresh}`, owner)).status).toBe(404);
+  expect((await sendTurn()).status).toBe(409);
+  expect((await client.open(`/dashboard/webchat/${id}`, movedUser)).status).toBe(200);
+  const newConversation = await client.begin(movedUser);
+  expect((await client.open(`${PATH}/${newConversation}`, otherUser)).status).toBe(200);
+  expect((await client.open(`${PATH}/${newConversation}`, owner)).status).toBe(404);
 });
 
-test('an organisation keeps them for so many days after the last message', async () => {
-  const [old, young] = [await talked(), await talked()];
+test('conversations are deleted after the retention period of their organisation', async () => {
+  const [old, young] = [await createConversation(), await createConversation()];
   await app.database.query(`UPDATE conversation SET updated_at = now() - interval '8 days' WHERE id = $1`, [
     old,
   ]);
@@ -146,10 +148,10 @@ test('an organisation keeps them for so many days after the last message', async
   expect((await client.open(`/dashboard/webchat/${old}`, member)).status).toBe(404);
   expect((await client.open(`/dashboard/webchat/${young}`, member)).status).toBe(200);
   expect((await client.post(`${PATH}/retention`, owner, { days: null })).status).toBe(200);
-  expect(await retention.daysOf(ours)).toBeNull();
+  expect(await retention.daysOf(ownOrganisation)).toBeNull();
 });
 
-test('what was begun and never used goes after a day', async () => {
+test('an unused conversation is deleted after a day', async () => {
   const id = await client.begin(member);
   await app.database.query(`UPDATE conversation SET updated_at = now() - interval '25 hours' WHERE id = $1`, [
     id,
@@ -160,7 +162,7 @@ test('what was begun and never used goes after a day', async () => {
   expect((await client.open(`/dashboard/webchat/${id}`, member)).status).toBe(404);
 });
 
-test('an answer that a dead node left behind is incomplete, and the conversation goes on', async () => {
+test('a reply interrupted by a dead node is marked incomplete, and the conversation continues', async () => {
   const id = await client.begin(member);
   await app.database.query(
     `INSERT INTO conversation_message (conversation_id, role, state, model, created_at)

@@ -1,16 +1,16 @@
-import { ask } from '../web/raw-exchange';
-import { type ChatClient, eventsIn, messagesIn, type Person, textIn } from './chat-client';
-import { anna, app, client, closeHouse, openHouse, supplier } from './chat-house';
+import { sendRaw } from '../web/raw-exchange';
+import { type ChatClient, eventsIn, messagesIn, type WebChatUser, textIn } from './chat-client';
+import { anna, app, client, closeChatFixture, openChatFixture, supplier } from './chat-fixture';
 import { until } from '../../support/until';
 
-beforeAll(openHouse);
+beforeAll(openChatFixture);
 beforeEach(() => supplier.clearRequests());
 afterEach(() => supplier.clearFaults());
-afterAll(closeHouse);
+afterAll(closeChatFixture);
 
 const post: ChatClient['post'] = (...sent) => client.post(...sent);
 const open: ChatClient['open'] = (...sent) => client.open(...sent);
-const begin = (person: Person = anna, model?: string) => client.begin(person, model);
+const begin = (person: WebChatUser = anna, model?: string) => client.begin(person, model);
 
 const recordsOf = (requestId: string) =>
   app.database.query<{
@@ -23,8 +23,8 @@ const recordsOf = (requestId: string) =>
     requestId,
   ]);
 
-describe('a turn', () => {
-  test('a whole answer is what a request of the chat route is: on record, charged, kept encrypted', async () => {
+describe('A turn', () => {
+  test('with a non-streaming reply is recorded, charged and stored encrypted like an API request', async () => {
     const id = await begin();
     const { status, json } = await post(`/api/chat/${id}`, anna, { content: 'Hello [[echo=well met]]' });
     expect(status).toBe(200);
@@ -44,7 +44,7 @@ describe('a turn', () => {
     expect((await open('/dashboard/webchat', anna)).body).toContain(`/dashboard/webchat/${id}`);
   });
 
-  test('a streamed one comes as it is written, and ends with its cost', async () => {
+  test('with a streamed reply arrives in parts and ends with its cost', async () => {
     const id = await begin();
     const answer = await post(`/api/chat/${id}`, anna, {
       content: 'Hi [[echo=one two three]]',
@@ -64,7 +64,7 @@ describe('a turn', () => {
     expect(end.data.shown?.facts.join(' ')).toMatch(/\d tokens \$0/);
   });
 
-  test('what was said before goes along, with the conversation as the session', async () => {
+  test('includes the earlier messages and uses the conversation as session', async () => {
     const id = await begin();
     await post(`/api/chat/${id}`, anna, { content: 'First [[echo=alpha]]' });
     await post(`/api/chat/${id}`, anna, { content: 'Second [[echo=beta]]' });
@@ -81,22 +81,22 @@ describe('a turn', () => {
     expect(sessions).toHaveLength(1);
   });
 
-  test('sent twice it is carried out once', async () => {
+  test('sent twice with one id is executed once', async () => {
     const id = await begin();
     const turn = '0199d0a0-0000-4000-8000-000000000001';
-    const first = await post(`/api/chat/${id}`, anna, { content: 'Once', turn });
-    const second = await post(`/api/chat/${id}`, anna, { content: 'Once', turn });
-    expect(second.json.message).toMatchObject({
-      id: first.json.message?.id,
-      content: first.json.message?.content,
-      cost_usd: first.json.message?.cost_usd,
+    const firstReply = await post(`/api/chat/${id}`, anna, { content: 'Once', turn });
+    const secondReply = await post(`/api/chat/${id}`, anna, { content: 'Once', turn });
+    expect(secondReply.json.message).toMatchObject({
+      id: firstReply.json.message?.id,
+      content: firstReply.json.message?.content,
+      cost_usd: firstReply.json.message?.cost_usd,
     });
     expect(await supplier.requests()).toHaveLength(1);
   });
 
-  test('a form without scripts is led to the answer', async () => {
+  test('sent with a plain form redirects to the reply', async () => {
     const id = await begin();
-    const answer = await ask(app.url, {
+    const answer = await sendRaw(app.url, {
       method: 'POST',
       path: `/api/chat/${id}`,
       headers: {
@@ -115,9 +115,9 @@ describe('a turn', () => {
     expect((await open(`/dashboard/webchat/${id}`, anna)).body).toContain('no scripts');
   });
 
-  test('a first message without scripts makes its conversation and is led to the answer', async () => {
-    const send = (fields: Record<string, string>) =>
-      ask(app.url, {
+  test('sent first with a plain form creates the conversation and redirects to the reply', async () => {
+    const submitForm = (fields: Record<string, string>) =>
+      sendRaw(app.url, {
         method: 'POST',
         path: '/dashboard/webchat',
         headers: {
@@ -128,17 +128,17 @@ describe('a turn', () => {
         },
         body: new URLSearchParams(fields).toString(),
       });
-    const answer = await send({ model: 'sim-large', content: 'At once [[echo=straight away]]' });
+    const answer = await submitForm({ model: 'sim-large', content: 'At once [[echo=straight away]]' });
     expect(answer.status).toBe(303);
     const [, thread] = /^(\/dashboard\/webchat\/\d+)#message-\d+$/.exec(answer.headers.location ?? '') ?? [];
     const page = (await open(thread ?? '', anna)).body;
     expect(page).toContain('straight away');
     expect(page).toContain('sim-large');
-    expect((await send({ model: 'sim-large', content: '' })).status).toBe(422);
-    expect((await send({ model: 'no-such-model', content: 'Hello' })).status).toBe(403);
+    expect((await submitForm({ model: 'sim-large', content: '' })).status).toBe(422);
+    expect((await submitForm({ model: 'no-such-model', content: 'Hello' })).status).toBe(403);
   });
 
-  test('an answer that breaks off keeps its text and its cost, and can be asked again', async () => {
+  test('with an interrupted reply keeps its text and cost, and can be retried', async () => {
     const id = await begin();
     await supplier.addFault({ times: 1, fault: { kind: 'cut', after: 6 } });
     const answer = await post(`/api/chat/${id}`, anna, {
@@ -154,14 +154,14 @@ describe('a turn', () => {
     const page = (await open(`/dashboard/webchat/${id}`, anna)).body;
     expect(page).toContain('incomplete');
     expect(page).toContain('Ask again');
-    const again = await post(`/api/chat/${id}`, anna, { retry: true });
-    expect(again.json.message).toMatchObject({ state: 'complete' });
+    const retryReply = await post(`/api/chat/${id}`, anna, { retry: true });
+    expect(retryReply.json.message).toMatchObject({ state: 'complete' });
     expect(messagesIn(await supplier.requests())).toEqual([
       { role: 'user', content: 'Long [[tokens=40]] [[pace=0]]' },
     ]);
   });
 
-  test('a refusal before the first word is an answer of its own, and stays in the thread', async () => {
+  test('refused before the first word stays in the thread as an error', async () => {
     const id = await begin();
     await supplier.addFault({ times: 5, fault: { kind: 'status', status: 400 } });
     const answer = await post(`/api/chat/${id}`, anna, { content: 'Refused', stream: true });
@@ -170,11 +170,11 @@ describe('a turn', () => {
     expect((await open(`/dashboard/webchat/${id}`, anna)).body).toContain('No answer.');
   });
 
-  test('whoever leaves pays for what was delivered', async () => {
+  test('is charged for the delivered text when the client disconnects', async () => {
     const id = await begin();
-    const leaving = new AbortController();
-    await client.listen(id, anna, 'Slow [[tokens=60]] [[pace=150]]', leaving.signal);
-    leaving.abort();
+    const disconnect = new AbortController();
+    await client.startStream(id, anna, 'Slow [[tokens=60]] [[pace=150]]', disconnect.signal);
+    disconnect.abort();
     await supplier.waitForClosed(1, 'client-closed');
     const message = await settledMessage(id);
     expect(message).toMatchObject({ state: 'stopped' });
@@ -183,70 +183,70 @@ describe('a turn', () => {
     expect(record).toMatchObject({ code: 'caller_left', cost_nano: message.cost_nano });
   });
 
-  test('a conversation that is deleted meanwhile stops its answer', async () => {
+  test('is stopped when its conversation is deleted', async () => {
     const id = await begin();
-    const { rest } = await client.listen(id, anna, 'Slow [[tokens=60]] [[pace=150]]');
+    const { rest } = await client.startStream(id, anna, 'Slow [[tokens=60]] [[pace=150]]');
     expect((await client.send('DELETE', `/api/conversations/${id}`, anna)).status).toBe(200);
     expect(eventsIn(await rest()).at(-1)).toMatchObject({ event: 'end', data: { state: 'stopped' } });
     expect((await open(`/dashboard/webchat/${id}`, anna)).status).toBe(404);
   });
 
-  test('one answer at a time', async () => {
+  test('is refused while another reply is in progress', async () => {
     const id = await begin();
-    const first = post(`/api/chat/${id}`, anna, { content: 'Slow [[delay=2500]]' });
+    const firstReply = post(`/api/chat/${id}`, anna, { content: 'Slow [[delay=2500]]' });
     await supplier.waitForRequests(1);
     expect(await post(`/api/chat/${id}`, anna, { content: 'Too soon' })).toMatchObject({
       status: 409,
       json: { code: 'conflict' },
     });
-    expect((await first).status).toBe(200);
+    expect((await firstReply).status).toBe(200);
   });
 
   async function settledMessage(id: number) {
-    const read = () =>
+    const readMessage = () =>
       app.database.query<{ state: string; cost_nano: string; request_id: string }>(
         `SELECT state, cost_nano::text, request_id FROM conversation_message
           WHERE conversation_id = $1 AND role = 'assistant' AND state <> 'open'`,
         [id],
       );
-    await until(async () => (await read()).length > 0);
-    const [row] = await read();
+    await until(async () => (await readMessage()).length > 0);
+    const [row] = await readMessage();
     if (row === undefined) throw new Error('the settled message is gone');
     return row;
   }
 });
 
-describe('a refusal', () => {
-  const inGerman = { 'accept-language': 'de' };
+describe('A refused turn', () => {
+  const germanHeaders = { 'accept-language': 'de' };
 
-  test('says what a script shows in the language of its reader, and the rest for programs', async () => {
-    const reader = await client.newPerson();
+  test('returns a localised message for the page and the standard error for API clients', async () => {
+    const reader = await client.createUser();
     await app.database.query(`UPDATE user_account SET preferred_language = 'de' WHERE id = $1`, [
       reader.userId,
     ]);
     const id = await begin(reader);
-    const empty = await client.send('POST', `/api/chat/${id}`, reader, { content: '' }, inGerman);
-    expect(empty.status).toBe(422);
-    expect(JSON.parse(empty.body)).toMatchObject({
+    const emptyResult = await client.send('POST', `/api/chat/${id}`, reader, { content: '' }, germanHeaders);
+    expect(emptyResult.status).toBe(422);
+    expect(JSON.parse(emptyResult.body)).toMatchObject({
       code: 'validation_error',
       detail: [{ loc: ['body', 'content'], type: 'missing' }],
       error: 'Write a message first.',
       human_message: 'Write a message first.',
       local_message: 'Es fehlt etwas Nötiges. Füllen Sie alle Felder aus, die es braucht.',
     });
-    expect(empty.headers['x-svc-message-id']).toBeUndefined();
+    expect(emptyResult.headers['x-svc-message-id']).toBeUndefined();
     const picture = { name: 'x.png', type: 'image/png', data: 'iVBORw0KGgo=' };
-    const blind = await begin(reader, 'sim-reason');
-    const refused = await client.send('POST', `/api/chat/${blind}`, reader, {
+    const textOnlyConversation = await begin(reader, 'sim-reason');
+    const refusal = await client.send('POST', `/api/chat/${textOnlyConversation}`, reader, {
       content: 'Look',
       attachments: [picture],
     });
-    expect(JSON.parse(refused.body)).toMatchObject({
+    expect(JSON.parse(refusal.body)).toMatchObject({
       local_message: 'sim-reason nimmt keine Bilder an. Wählen Sie ein Modell, das Bilder annimmt.',
     });
   });
 
-  test('tells whether the message was taken before it', async () => {
+  test('reports whether the message was stored before the refusal', async () => {
     const id = await begin();
     await supplier.addFault({ times: 5, fault: { kind: 'status', status: 400 } });
     const answer = await post(`/api/chat/${id}`, anna, { content: 'Hello', stream: true });

@@ -1,12 +1,12 @@
 import { SessionsService } from '#product/identity';
 import { startTestApp, type TestApp } from '../../support/app';
-import { addUser, signIn } from '../../support/people';
+import { addUser, signIn } from '../../support/users';
 import { type Simulator, startSimulator } from '../../support/simulator';
-import { sendJson } from '../web/from-page';
-import { ask } from '../web/raw-exchange';
+import { sendJson } from '../web/page-requests';
+import { sendRaw } from '../web/raw-exchange';
 import { until } from '../../support/until';
 
-interface Issued {
+interface IssuedWebchatKey {
   readonly id: number;
   readonly key: string;
   readonly expires_at: string;
@@ -29,14 +29,14 @@ afterAll(async () => {
 
 const post = (path: string, cookie: string, body: object = {}) =>
   sendJson({ url: app.url, cookie }, path, body);
-const issue = async (cookie: string): Promise<Issued> => {
+const issueKey = async (cookie: string): Promise<IssuedWebchatKey> => {
   const answer = await post('/api/webchat-key', cookie);
   expect(answer.status).toBe(200);
   expect(answer.headers['cache-control']).toBe('no-store');
-  return JSON.parse(answer.body) as Issued;
+  return JSON.parse(answer.body) as IssuedWebchatKey;
 };
 const call = async (key: string, path = '/v1/chat/completions') => {
-  const answer = await ask(app.url, {
+  const answer = await sendRaw(app.url, {
     method: 'POST',
     path,
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -50,9 +50,9 @@ const call = async (key: string, path = '/v1/chat/completions') => {
 const statusOf = async (id: number) =>
   (await app.database.query<{ status: string }>('SELECT status FROM api_key WHERE id = $1', [id]))[0]?.status;
 
-test('it calls the chat route alone, within a budget of its own', async () => {
+test('the web chat key can only call the chat route, within its own budget', async () => {
   const cookie = await signIn(app, await addUser(app));
-  const { key, budget_limit, budget_period } = await issue(cookie);
+  const { key, budget_limit, budget_period } = await issueKey(cookie);
   expect([budget_limit, budget_period]).toEqual([1, 'monthly']);
   expect(await call(key)).toMatchObject({ status: 200 });
   expect(await call(key, '/v1/messages')).toMatchObject({ status: 403, code: 'webchat_key_scope' });
@@ -60,31 +60,31 @@ test('it calls the chat route alone, within a budget of its own', async () => {
   expect(app.log.join('')).not.toContain(key);
 });
 
-test('a person has one: a new secret ends the one before, the budget stays', async () => {
+test('a user has one web chat key: a new secret replaces the former one and the budget stays', async () => {
   const cookie = await signIn(app, await addUser(app));
-  const first = await issue(cookie);
-  const second = await issue(cookie);
-  expect(second.id).toBe(first.id);
-  expect(second.key).not.toBe(first.key);
-  expect(await call(first.key)).toMatchObject({ status: 401, code: 'invalid_api_key' });
-  expect(await call(second.key)).toMatchObject({ status: 200 });
+  const firstKey = await issueKey(cookie);
+  const secondKey = await issueKey(cookie);
+  expect(secondKey.id).toBe(firstKey.id);
+  expect(secondKey.key).not.toBe(firstKey.key);
+  expect(await call(firstKey.key)).toMatchObject({ status: 401, code: 'invalid_api_key' });
+  expect(await call(secondKey.key)).toMatchObject({ status: 200 });
 });
 
-test('it ends with its session, and the next session has the same budget under a new secret', async () => {
+test('the key ends with its session, and the next session gets a new secret with the same budget', async () => {
   const userId = await addUser(app);
   const cookie = await signIn(app, userId);
-  const first = await issue(cookie);
+  const firstKey = await issueKey(cookie);
   const sessions = app.application.get(SessionsService, { strict: false });
   await app.database.transaction((tx) => sessions.end(tx, cookie.slice('svc_session='.length)));
-  expect(await statusOf(first.id)).toBe('disabled');
-  await until(async () => (await call(first.key)).status === 401);
-  const next = await issue(await signIn(app, userId));
-  expect(next.id).toBe(first.id);
-  expect(await call(next.key)).toMatchObject({ status: 200 });
-  expect(await call(first.key)).toMatchObject({ status: 401 });
+  expect(await statusOf(firstKey.id)).toBe('disabled');
+  await until(async () => (await call(firstKey.key)).status === 401);
+  const nextKey = await issueKey(await signIn(app, userId));
+  expect(nextKey.id).toBe(firstKey.id);
+  expect(await call(nextKey.key)).toMatchObject({ status: 200 });
+  expect(await call(firstKey.key)).toMatchObject({ status: 401 });
 });
 
-test('turns of the chat count against its budget, which stops them', async () => {
+test('chat turns count towards the budget, which stops them when used up', async () => {
   const userId = await addUser(app);
   const cookie = await signIn(app, userId);
   const conversation = await post('/api/conversations', cookie, { model: 'sim-small' });
@@ -95,26 +95,26 @@ test('turns of the chat count against its budget, which stops them', async () =>
     [userId],
   );
   await until(async () => {
-    const refused = await post(`/api/chat/${id}`, cookie, { content: 'Again' });
-    return refused.status === 402 && refused.body.includes('budget_exceeded');
+    const refusal = await post(`/api/chat/${id}`, cookie, { content: 'Again' });
+    return refusal.status === 402 && refusal.body.includes('budget_exceeded');
   });
 });
 
-test('nobody who is not signed in gets one', async () => {
+test('a web chat key requires a session', async () => {
   expect((await post('/api/webchat-key', '')).status).toBe(401);
 });
 
-test('has no page of its own and is changed by no form: its budget and its end are the operator’s', async () => {
+test('the key has no page and cannot be changed, because the operator sets its budget and expiry', async () => {
   const cookie = await signIn(app, await addUser(app));
-  const { id } = await issue(cookie);
+  const { id } = await issueKey(cookie);
   const headers = { cookie, accept: 'text/html' };
-  expect((await ask(app.url, { path: `/dashboard/keys/${id}`, headers })).status).toBe(404);
+  expect((await sendRaw(app.url, { path: `/dashboard/keys/${id}`, headers })).status).toBe(404);
   for (const change of [{ budget_limit: 1_000 }, { action: 'pause' }, { action: 'rotate' }])
     expect((await post(`/dashboard/keys/${id}`, cookie, change)).status).toBe(404);
   const [kept] = await app.database.query<{ name: string }>('SELECT name FROM api_key WHERE id = $1', [id]);
-  const jump = await ask(app.url, {
+  const keyPage = await sendRaw(app.url, {
     path: `/dashboard/jump?q=${encodeURIComponent(kept?.name ?? '')}`,
     headers,
   });
-  expect([jump.status, jump.body.includes(`/dashboard/keys/${id}`)]).toEqual([200, false]);
+  expect([keyPage.status, keyPage.body.includes(`/dashboard/keys/${id}`)]).toEqual([200, false]);
 });

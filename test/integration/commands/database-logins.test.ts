@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { applicationUrl } from '#inside/platform/database/connection-url';
 import { executeCommand } from '#inside/commands/run-command';
 import { startTestApp } from '../../support/app';
-import { NotesExtension, ordered } from '../../support/notes-extension';
+import { NotesExtension, runOrder } from '../../support/notes-extension';
 import { administer, createTestDatabase, inSession, type TestDatabase } from '../../support/postgres';
 
 /*
@@ -37,7 +37,7 @@ async function findings(url: string): Promise<ReadonlyMap<string, string>> {
   );
 }
 
-test('doctor warns of a login of the session that is a superuser', async () => {
+test('doctor warns when the session login is a superuser', async () => {
   expect((await findings(database.ownerUrl)).get('database role')).toBe(
     'warn switchboard_app works under the login switchboard_owner, which is a superuser, creates roles, ' +
       'creates databases, replicates, bypasses row security',
@@ -47,7 +47,7 @@ test('doctor warns of a login of the session that is a superuser', async () => {
   );
 });
 
-test('doctor examines the logins of extensions', async () => {
+test('doctor checks the logins of extensions', async () => {
   const login = `extension_watched_${randomBytes(4).toString('hex')}`;
   await administer(database.ownerUrl, 'CREATE SCHEMA ext_watched');
   expect((await findings(database.url)).get('extension logins')).toBe(
@@ -62,17 +62,17 @@ test('doctor examines the logins of extensions', async () => {
       'ok without attributes, members of no role',
     );
     await administer(database.ownerUrl, `ALTER ROLE ${login} CREATEDB; GRANT switchboard_app TO ${login}`);
-    const found = (await findings(database.url)).get('extension logins');
-    expect(found).toContain(`fail ${login} creates databases`);
-    expect(found).toContain(`${login} is a member of switchboard_app`);
+    const loginFinding = (await findings(database.url)).get('extension logins');
+    expect(loginFinding).toContain(`fail ${login} creates databases`);
+    expect(loginFinding).toContain(`${login} is a member of switchboard_app`);
   } finally {
     await administer(database.ownerUrl, `DROP OWNED BY ${login}; DROP ROLE ${login}`);
   }
 });
 
-describe('the logins of docker-compose.yml', () => {
+describe('Database logins of docker-compose.yml', () => {
   const passwords = { owner: randomBytes(16).toString('hex'), service: randomBytes(16).toString('hex') };
-  // The passwords come by psql, which reads its own commands.
+  // Passwords are passed as psql variables, which only psql expands.
   const file = readFileSync(resolve(__dirname, '../../../deploy/postgres/logins.sql'), 'utf8');
   const sql = file.slice(file.indexOf('DO $logins$'));
 
@@ -83,40 +83,43 @@ describe('the logins of docker-compose.yml', () => {
       await session.query(sql);
     });
 
-  const as = (user: string, password: string): string => {
-    const address = new URL(database.ownerUrl);
-    [address.username, address.password] = [user, password];
-    return address.href;
+  const urlFor = (user: string, password: string): string => {
+    const loginUrl = new URL(database.ownerUrl);
+    [loginUrl.username, loginUrl.password] = [user, password];
+    return loginUrl.href;
   };
 
-  test('serve an installation that a superuser created before, with its extensions', async () => {
+  test('serve an installation and its extensions that were created by a superuser', async () => {
     const addresses = { url: database.url, ownerUrl: database.ownerUrl };
-    const before = await startTestApp({ sharedDatabase: addresses, environment: { EXTENSIONS: notes.path } });
-    await before.close();
+    const firstApp = await startTestApp({
+      sharedDatabase: addresses,
+      environment: { EXTENSIONS: notes.path },
+    });
+    await firstApp.close();
     await createLogins();
     await createLogins();
     const [url, ownerUrl] = [
-      as('switchboard_service', passwords.service),
-      as('switchboard_migrator', passwords.owner),
+      urlFor('switchboard_service', passwords.service),
+      urlFor('switchboard_migrator', passwords.owner),
     ];
     try {
-      const later = notes.copy().migration('003-more.sql', 'ALTER TABLE orders ADD COLUMN more text');
+      const changedNotes = notes.copy().migration('003-more.sql', 'ALTER TABLE orders ADD COLUMN more text');
       const app = await startTestApp({
         sharedDatabase: { url: applicationUrl(url), ownerUrl },
-        environment: { EXTENSIONS: later.path },
+        environment: { EXTENSIONS: changedNotes.path },
       });
       try {
         const sql = 'SELECT count(more) AS count FROM orders';
-        expect(await ordered(app, database.ownerUrl, later, ['query', { sql }])).toEqual({
+        expect(await runOrder(app, database.ownerUrl, changedNotes, ['query', { sql }])).toEqual({
           answer: [{ count: 0 }],
           problem: null,
         });
-        const found = await findings(url);
-        expect(found.get('database role')).toBe('ok switchboard_app may do its work and no more');
-        expect(found.get('extension logins')).toBe('ok without attributes, members of no role');
+        const loginFindings = await findings(url);
+        expect(loginFindings.get('database role')).toBe('ok switchboard_app may do its work and no more');
+        expect(loginFindings.get('extension logins')).toBe('ok without attributes, members of no role');
       } finally {
         await app.close();
-        later.remove();
+        changedNotes.remove();
       }
       await inSession(database.ownerUrl, async (session) => {
         const { rows } = await session.query(

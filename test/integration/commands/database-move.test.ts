@@ -9,29 +9,29 @@ import { migrate } from '#inside/platform/database/migrate';
 import { Mailer, QueueSupervisor, readOrCreateSecrets } from '#product/platform';
 import { startTestApp, type TestApp } from '../../support/app';
 import { NotesExtension } from '../../support/notes-extension';
-import { addKey, addUser, signIn } from '../../support/people';
-import { administer, inDatabase, rowsOf } from '../../support/postgres';
+import { addKey, addUser, signIn } from '../../support/users';
+import { administer, inDatabase, queryRows } from '../../support/postgres';
 import { makeScratchFolder } from '../../support/scratch';
 import { testServer } from '../../support/test-server';
-import { free, settle } from '../extensions/tap-house';
+import { freeRecord, settle } from '../extensions/tap-fixture';
 
 const CREDIT = 7_000_000_000n;
 const notes = new NotesExtension('moved-notes');
-const top = makeScratchFolder('switchboard-test-');
-const dataFolder = join(top, 'data');
+const scratchFolder = makeScratchFolder('switchboard-test-');
+const dataFolder = join(scratchFolder, 'data');
 const name = `move_${randomBytes(6).toString('hex')}`;
 const server = testServer();
 const target = inDatabase(server.ownerUrl, name);
 const { password } = new URL(target);
-const address = target.replace(`:${password}@`, '@');
+const addressWithoutPassword = target.replace(`:${password}@`, '@');
 
-interface Spoken {
+interface MoveResult {
   readonly code: number;
   readonly output: string;
   readonly complaint: string;
 }
 
-async function run(words: string[], more: Readonly<Record<string, string>> = {}): Promise<Spoken> {
+async function run(words: string[], more: Readonly<Record<string, string>> = {}): Promise<MoveResult> {
   let [output, complaint] = ['', ''];
   const code = await executeCommand(words, {
     environment: {
@@ -48,7 +48,7 @@ async function run(words: string[], more: Readonly<Record<string, string>> = {})
   return { code, output, complaint };
 }
 
-/** The command takes the secrets of the installation from its data folder. */
+/** The move command reads the secrets of the installation from its data folder. */
 const masterKey = (): string => readOrCreateSecrets(dataFolder).masterKey;
 
 const withEmbedded = async <T>(work: (urls: { url: string; ownerUrl: string }) => Promise<T>): Promise<T> => {
@@ -60,7 +60,7 @@ const withEmbedded = async <T>(work: (urls: { url: string; ownerUrl: string }) =
   }
 };
 
-/** An installation of some age: people, keys, money, records of an old month, a mail, an outbox, an extension's rows. */
+/** Fills an older installation: users, keys, money, records of a past month, an email, an outbox and extension rows. */
 const fill = (): Promise<{ owner: number; key: string; cookie: string }> =>
   withEmbedded(async (urls) => {
     await migrate({ url: urls.ownerUrl, serviceUrl: urls.url, migrations, queue: true });
@@ -86,7 +86,11 @@ async function fillThrough(
     ledger.post(tx, { walletId: owner, amount: CREDIT, against: 'adjustment', kind: 'topup', ref: 'x' }),
   );
   await administer(ownerUrl, "SELECT ensure_request_record_partitions('2024-02-01', 1)");
-  await settle(app, [free(id, { createdAt: new Date('2024-02-03T04:05:06Z') }), free(id), free(id)]);
+  await settle(app, [
+    freeRecord(id, { createdAt: new Date('2024-02-03T04:05:06Z') }),
+    freeRecord(id),
+    freeRecord(id),
+  ]);
   await app.application
     .get(Mailer, { strict: false })
     .send({ to: 'somebody@example.com', subject: 'Moved', text: 'ä\t\\N "quoted"\n', id: 'moved' });
@@ -100,58 +104,65 @@ async function fillThrough(
 }
 
 beforeAll(async () => {
-  chmodSync(top, 0o711);
-  // A first start makes them before its database.
+  chmodSync(scratchFolder, 0o711);
+  // A first start writes the secrets before it creates its database.
   readOrCreateSecrets(dataFolder);
   await administer(server.ownerUrl, `CREATE DATABASE ${name}`);
 });
 afterAll(async () => {
   await administer(server.ownerUrl, `DROP DATABASE ${name} WITH (FORCE)`);
-  rmSync(top, { recursive: true, force: true });
+  rmSync(scratchFolder, { recursive: true, force: true });
   notes.remove();
 });
 
-test('an embedded database is moved whole, and the service goes on with it', async () => {
+test('database:move copies an embedded database completely, and the service continues with the copy', async () => {
   const { owner, key, cookie } = await fill();
   const backlog =
     'SELECT count(*)::int AS count FROM tap t JOIN tap_outbox o ON (o.xid, o.id) > (t.after_xid, t.after_id)';
 
-  // What is refused changes nothing, and says what to do.
+  // A refused move changes nothing and explains what to do.
   await withEmbedded(async () => {
-    expect((await run(['database:move', address])).complaint).toContain('Stop it');
+    expect((await run(['database:move', addressWithoutPassword])).complaint).toContain('Stop it');
   });
-  expect(await run(['database:move', address], { DATABASE_URL: target })).toMatchObject({ code: 1 });
+  expect(await run(['database:move', addressWithoutPassword], { DATABASE_URL: target })).toMatchObject({
+    code: 1,
+  });
   expect(await run(['database:move', 'mysql://x'])).toMatchObject({ code: 64 });
   // "Database password in argv of database:move"
-  const told = await run(['database:move', 'postgres://somebody:secret@127.0.0.1:1/none']);
-  expect([told.code, told.complaint]).toEqual([64, expect.stringContaining('set it as PGPASSWORD')]);
-  expect(told.complaint).not.toContain('secret');
-  const listed = await run(['database:move', address], { EXTENSIONS: '' });
-  expect(listed).toMatchObject({ code: 1 });
-  expect(listed.complaint).toContain('moved-notes');
+  const passwordRefusal = await run(['database:move', 'postgres://somebody:secret@127.0.0.1:1/none']);
+  expect([passwordRefusal.code, passwordRefusal.complaint]).toEqual([
+    64,
+    expect.stringContaining('set it as PGPASSWORD'),
+  ]);
+  expect(passwordRefusal.complaint).not.toContain('secret');
+  const missingExtension = await run(['database:move', addressWithoutPassword], { EXTENSIONS: '' });
+  expect(missingExtension).toMatchObject({ code: 1 });
+  expect(missingExtension.complaint).toContain('moved-notes');
 
-  // A try that failed in the middle is begun again by the same command.
+  // A move that failed halfway can be repeated with the same command.
   await administer(target, 'CREATE TABLE others (id integer)');
-  expect((await run(['database:move', address])).complaint).toContain(
+  expect((await run(['database:move', addressWithoutPassword])).complaint).toContain(
     'it has tables of others, such as public.others',
   );
   await administer(target, 'DROP TABLE others');
   await migrate({ url: target, migrations, queue: true });
 
-  const moved = await run(['database:move', address]);
-  expect([moved.code, moved.complaint]).toEqual([
+  const moveResult = await run(['database:move', addressWithoutPassword]);
+  expect([moveResult.code, moveResult.complaint]).toEqual([
     0,
     expect.stringContaining('public.request_record_202402: 1 rows copied'),
   ]);
-  expect(moved.output).toMatch(/^Moved: [\d,]+ rows of \d+ tables in /);
-  expect(moved.output).toMatch(/money:verify there: (\d+) of \1 hold\n/);
-  expect(moved.output).toContain('all as they were sealed');
-  expect(moved.output).toContain(`/${name}`);
-  expect(moved.output).not.toContain(new URL(target).password);
-  expect((await run(['database:move', address])).complaint).toContain('it holds an installation already');
+  expect(moveResult.output).toMatch(/^Moved: [\d,]+ rows of \d+ tables in /);
+  expect(moveResult.output).toMatch(/money:verify there: (\d+) of \1 hold\n/);
+  expect(moveResult.output).toContain('all as they were sealed');
+  expect(moveResult.output).toContain(`/${name}`);
+  expect(moveResult.output).not.toContain(new URL(target).password);
+  expect((await run(['database:move', addressWithoutPassword])).complaint).toContain(
+    'it holds an installation already',
+  );
 
-  expect(await rowsOf(target, backlog)).toEqual([{ count: 2 }]);
-  expect(await rowsOf(target, `SELECT kind FROM ${notes.role}.orders ORDER BY id`)).toEqual([
+  expect(await queryRows(target, backlog)).toEqual([{ count: 2 }]);
+  expect(await queryRows(target, `SELECT kind FROM ${notes.role}.orders ORDER BY id`)).toEqual([
     { kind: 'greet' },
     { kind: 'kept' },
   ]);
@@ -163,22 +174,25 @@ test('an embedded database is moved whole, and the service goes on with it', asy
     },
   });
   try {
-    await serves(app, { owner, key, cookie });
-    expect(await rowsOf(target, backlog)).toEqual([{ count: 3 }]);
+    await expectServed(app, { owner, key, cookie });
+    expect(await queryRows(target, backlog)).toEqual([{ count: 3 }]);
   } finally {
     await app.close();
   }
 });
 
-async function serves(app: TestApp, was: { owner: number; key: string; cookie: string }): Promise<void> {
+async function expectServed(
+  app: TestApp,
+  was: { owner: number; key: string; cookie: string },
+): Promise<void> {
   const models = await fetch(`${app.url}/v1/models`, { headers: { authorization: `Bearer ${was.key}` } });
   expect(models.status).toBe(200);
   expect((await fetch(`${app.url}/dashboard`, { headers: { cookie: was.cookie } })).status).toBe(200);
   expect((await app.application.get(Ledger, { strict: false }).wallet(was.owner)).balance).toBe(CREDIT);
   expect((await app.application.get(QueueSupervisor).waiting())['mail']).toBe(1);
-  // Numbers go on where they were, triggers and foreign keys are there again.
+  // Sequences continue, and triggers and foreign keys exist again.
   const { id } = await addKey(app, await addUser(app));
-  await settle(app, [free(id)]);
+  await settle(app, [freeRecord(id)]);
   await expect(app.database.query('UPDATE ledger_entry SET amount = amount + 1')).rejects.toThrow();
   await expect(
     app.database.query(

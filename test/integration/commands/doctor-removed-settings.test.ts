@@ -1,19 +1,19 @@
-import { CommandHouse } from './command-house';
+import { CommandFixture } from './command-fixture';
 
-let house: CommandHouse;
-beforeAll(async () => (house = await CommandHouse.open()));
-afterAll(() => house.close());
+let fixture: CommandFixture;
+beforeAll(async () => (fixture = await CommandFixture.open()));
+afterAll(() => fixture.close());
 
-// HTTP/2 to suppliers is removed. An upgrade loses no provider: leftovers are ignored, and doctor names them.
-test('doctor warns of providers and variables that still ask for HTTP/2', async () => {
-  const applied = await house.apply(`version: 1
+// Support for HTTP/2 to suppliers was removed. Leftover settings are ignored, and doctor lists them.
+test('doctor warns of providers and variables that still request HTTP/2', async () => {
+  const applyResult = await fixture.apply(`version: 1
 providers:
   former: { style: openai-style, base_url: "http://127.0.0.1:9", settings: { anonymous: true, egress: { http2: true } } }
   other: { style: openai-style, base_url: "http://127.0.0.1:9", settings: { anonymous: true } }
 `);
-  expect(applied.complaint).toBe('');
-  house.environment.EGRESS_HTTP2 = 'true';
-  const { output } = await house.run(['doctor']);
+  expect(applyResult.complaint).toBe('');
+  fixture.environment.EGRESS_HTTP2 = 'true';
+  const { output } = await fixture.run(['doctor']);
   expect(output).toContain(
     'warn  HTTP/2: ignored in settings.egress of former: suppliers are reached over HTTP/1.1\n',
   );

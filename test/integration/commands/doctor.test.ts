@@ -3,45 +3,45 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { join } from 'node:path';
 import { administer } from '../../support/postgres';
-import { CommandHouse } from './command-house';
+import { CommandFixture } from './command-fixture';
 
-let house: CommandHouse;
+let fixture: CommandFixture;
 let server: Server;
 let port: number;
 beforeAll(async () => {
-  house = await CommandHouse.open();
+  fixture = await CommandFixture.open();
   server = createServer((socket) => socket.on('error', () => undefined).resume()).listen(0, '127.0.0.1');
   await once(server, 'listening');
   ({ port } = server.address() as AddressInfo);
 });
 afterAll(async () => {
   server.close();
-  await house.close();
+  await fixture.close();
 });
 
 const doctor = async () => {
-  const { code, output } = await house.run(['doctor']);
-  const found = new Map<string, string>();
+  const { code, output } = await fixture.run(['doctor']);
+  const findings = new Map<string, string>();
   for (const line of output.split('\n')) {
     const [, verdict, what, words] = /^(ok|warn|fail) +([^:]+): (.*)$/.exec(line) ?? [];
-    if (what !== undefined) found.set(what, `${verdict} ${words}`);
+    if (what !== undefined) findings.set(what, `${verdict} ${words}`);
   }
-  return { code, output, found };
+  return { code, output, found: findings };
 };
 const catalogue = (address: string): string => `version: 1
 providers: { a: { style: openai-style, base_url: "${address}", settings: { anonymous: true } } }
 models: { m: { lanes: [{ provider: a, model: m, region: eu }], price: { input: 1, output: 0 } } }
 `;
 
-test('an installation without models fails, with a word on what to do', async () => {
+test('an installation without models fails with advice', async () => {
   const { code, output, found } = await doctor();
   expect([code, found.get('catalogue')]).toEqual([1, 'fail no active model has a lane and a price']);
   expect(output).toContain('      Describe suppliers, models and prices in a gateway.yaml');
   expect(output).toMatch(/doctor: \d+ ok, 3 to look at, 1 failed\n$/);
 });
 
-test('a sound one passes in every point', async () => {
-  expect((await house.apply(catalogue(`http://127.0.0.1:${port}`))).complaint).toBe('');
+test('a healthy installation passes every check', async () => {
+  expect((await fixture.apply(catalogue(`http://127.0.0.1:${port}`))).complaint).toBe('');
   const { code, found } = await doctor();
   expect(Object.fromEntries(found)).toEqual({
     engine: expect.stringMatching(/^ok Node\.js [\d.]+; its JSON\.parse (mis)?reads escaped names/),
@@ -78,14 +78,14 @@ test('a sound one passes in every point', async () => {
   expect(code).toBe(0);
 });
 
-test('a SAFEGUARDS_MODEL that the catalogue lacks is reported', async () => {
-  house.environment['SAFEGUARDS_MODEL'] = 'nobody';
+test('a SAFEGUARDS_MODEL that is missing from the catalogue is reported', async () => {
+  fixture.environment['SAFEGUARDS_MODEL'] = 'nobody';
   const { found } = await doctor();
-  delete house.environment['SAFEGUARDS_MODEL'];
+  delete fixture.environment['SAFEGUARDS_MODEL'];
   expect(found.get('safeguards')).toMatch(/^warn nobody cannot review tool calls: no active model/);
 });
 
-test('models that end, are unknown or lack rates of long requests are told', async () => {
+test('ending models, unknown models and missing long-context rates are reported', async () => {
   const file = `version: 1
 providers: { a: { style: openai-style, base_url: "http://127.0.0.1:${port}", settings: { anonymous: true } }, o: { style: openai-style, base_url: "http://127.0.0.1:${port}", settings: { anonymous: true, profile: openai } } }
 models:
@@ -95,7 +95,7 @@ models:
   tiered: { lanes: [{ provider: a, model: gpt-5.5, region: eu }], price: { input: 1, output: 1, tiers: [{ above_input_tokens: 272000, input: 2, output: 2 }] } }
   strange: { lanes: [{ provider: a, model: gpt-5.5-of-the-house, region: eu }], price: { input: 1, output: 0 } }
 `;
-  expect((await house.apply(file)).complaint).toBe('');
+  expect((await fixture.apply(file)).complaint).toBe('');
   const { found } = await doctor();
   expect(found.get('model ended')).toBe(
     'warn the last day of x (a) is 2026-01-31, then y answers at its own rates',
@@ -108,8 +108,8 @@ models:
   expect([found.get('price tiered'), found.get('model long')]).toEqual([undefined, undefined]);
 });
 
-test('a wire that its supplier does not speak is told, wherever it is said', async () => {
-  const at = `http://127.0.0.1:${port}`;
+test('an API format that the supplier does not support is reported at every place it is set', async () => {
+  const baseUrl = `http://127.0.0.1:${port}`;
   const anonymous = 'anonymous: true';
   const [price, lane] = [
     'price: { input: 1, output: 1 }',
@@ -117,12 +117,12 @@ test('a wire that its supplier does not speak is told, wherever it is said', asy
   ];
   expect(
     (
-      await house.apply(`version: 1
+      await fixture.apply(`version: 1
 providers:
-  plain: { style: openai-style, base_url: "${at}", settings: { ${anonymous} } }
-  says: { style: openai-style, base_url: "${at}", settings: { ${anonymous}, wire: responses } }
-  both: { style: openai-style, base_url: "${at}", settings: { ${anonymous}, profile: openai, wire: responses } }
-  messages: { style: messages-style, base_url: "${at}", settings: { ${anonymous} } }
+  plain: { style: openai-style, base_url: "${baseUrl}", settings: { ${anonymous} } }
+  says: { style: openai-style, base_url: "${baseUrl}", settings: { ${anonymous}, wire: responses } }
+  both: { style: openai-style, base_url: "${baseUrl}", settings: { ${anonymous}, profile: openai, wire: responses } }
+  messages: { style: messages-style, base_url: "${baseUrl}", settings: { ${anonymous} } }
 models:
   by-lane: { ${lane('provider: plain, wire: responses')}, ${price} }
   by-model: { ${lane('provider: plain')}, ${price}, facts: { wire: responses } }
@@ -143,8 +143,8 @@ models:
 });
 
 test('a public address fails without NODE_ENV=production and without a mail server', async () => {
-  const before = { ...house.environment };
-  Object.assign(house.environment, {
+  const originalEnvironment = { ...fixture.environment };
+  Object.assign(fixture.environment, {
     BASE_URL: 'https://models.example.com',
     SESSION_SECRET: 'k3Jx9vQm2Lr8Tz5Wn7Yb4Hc6Pd1Sg0Fa',
     KEY_PEPPER: 'b8Rw2Xc7Vn4Mq1Zk6Ty9Jh3Gf5Dp0LsE',
@@ -158,19 +158,19 @@ test('a public address fails without NODE_ENV=production and without a mail serv
       expect.stringMatching(/^fail no server/),
     ]);
     expect(output).toContain('Set NODE_ENV=production.');
-    house.environment['NODE_ENV'] = 'production';
-    house.environment['SMTP_URL'] = `smtp://127.0.0.1:${port}`;
-    const mended = await doctor();
-    expect(mended.found.get('base URL')).toBe('ok https://models.example.com');
-    expect(mended.found.get('mail')).not.toMatch(/^fail no server/);
+    fixture.environment['NODE_ENV'] = 'production';
+    fixture.environment['SMTP_URL'] = `smtp://127.0.0.1:${port}`;
+    const fixed = await doctor();
+    expect(fixed.found.get('base URL')).toBe('ok https://models.example.com');
+    expect(fixed.found.get('mail')).not.toMatch(/^fail no server/);
   } finally {
-    for (const name of Object.keys(house.environment)) delete house.environment[name];
-    Object.assign(house.environment, before);
+    for (const name of Object.keys(fixture.environment)) delete fixture.environment[name];
+    Object.assign(fixture.environment, originalEnvironment);
   }
 });
 
-test('a provider that is called with a key and has none fails, by its name', async () => {
-  await house.apply(`version: 1
+test('a provider without its required key fails by name', async () => {
+  await fixture.apply(`version: 1
 providers:
   a: { style: sandbox, base_url: "http://127.0.0.1:${port}" }
   keyless: { style: openai-style, base_url: "http://127.0.0.1:${port}/v1" }
@@ -180,45 +180,45 @@ models: { m: { lanes: [{ provider: a, model: m, region: eu }], price: { input: 1
   expect([code, found.get('supplier keys')]).toEqual([1, 'fail missing for keyless']);
 });
 
-test('a repeating job without the success that was due fails, by its name', async () => {
-  const put = (name: string, succeedBy: string): Promise<unknown> =>
-    house.database.query(
+test('a repeating job with an overdue success fails by name', async () => {
+  const insertJob = (name: string, succeedBy: string): Promise<unknown> =>
+    fixture.database.query(
       `INSERT INTO repeating_job (name, cron, due_at, failures, succeeded_at, succeed_by)
        VALUES ($1, '* * * * *', now(), 3, '2026-05-06T07:08:09Z', now() + $2::interval)`,
       [name, succeedBy],
     );
-  const found = async (): Promise<unknown> => (await doctor()).found.get('repeating jobs');
-  await put('sweep', '1 hour');
-  expect(await found()).toBe('ok all 1 succeeded when they had to');
-  await put('partitions', '-1 second');
-  expect(await found()).toBe(
+  const jobFinding = async (): Promise<unknown> => (await doctor()).found.get('repeating jobs');
+  await insertJob('sweep', '1 hour');
+  expect(await jobFinding()).toBe('ok all 1 succeeded when they had to');
+  await insertJob('partitions', '-1 second');
+  expect(await jobFinding()).toBe(
     'fail without the success that was due: partitions (last success: 2026-05-06T07:08:09.000Z, failures since: 3)',
   );
 });
 
-test('nodes of which none runs jobs are told', async () => {
-  const found = async (): Promise<unknown> => (await doctor()).found.get('job runners');
+test('running nodes that execute no jobs are reported', async () => {
+  const runnerFinding = async (): Promise<unknown> => (await doctor()).found.get('job runners');
   await administer(
-    house.test.ownerUrl,
+    fixture.test.ownerUrl,
     `INSERT INTO escrow_lease (id, node, last_operation, started_at, expires_at)
      VALUES ('00000000-0000-7000-8000-000000000001', '00000000-0000-7000-8000-000000000002', 0,
        now() - interval '6 minutes', now() + interval '1 hour')`,
   );
-  expect(await found()).toBe('fail nodes are running, and none has run a job for five minutes');
-  await house.database.query(
+  expect(await runnerFinding()).toBe('fail nodes are running, and none has run a job for five minutes');
+  await fixture.database.query(
     `INSERT INTO repeating_job (name, cron, due_at, failures, succeeded_at, succeed_by)
      VALUES ('often', '* * * * *', now(), 0, now() - interval '1 minute', now() + interval '1 hour')`,
   );
-  expect(await found()).toBe('ok jobs were run within the last five minutes');
-  await house.database.query(`DELETE FROM repeating_job WHERE name = 'often'`);
+  expect(await runnerFinding()).toBe('ok jobs were run within the last five minutes');
+  await fixture.database.query(`DELETE FROM repeating_job WHERE name = 'often'`);
   await administer(
-    house.test.ownerUrl,
+    fixture.test.ownerUrl,
     `DELETE FROM escrow_lease WHERE node = '00000000-0000-7000-8000-000000000002'`,
   );
 });
 
-test('accounts with one address in two spellings are named', async () => {
-  await house.database.query(
+test('accounts whose email addresses differ only in spelling are listed', async () => {
+  await fixture.database.query(
     `INSERT INTO user_account (email, display_name, shares_address)
      VALUES ('iris@example.com', 'Iris', true), ('ırıs@example.com', 'Irıs', true)`,
   );
@@ -227,23 +227,23 @@ test('accounts with one address in two spellings are named', async () => {
   );
 });
 
-test('hosts of resellers that are not proven are named', async () => {
-  const hosts = (proven: string) =>
-    house.database.query(
+test('unverified reseller hosts are listed', async () => {
+  const addHost = (proven: string) =>
+    fixture.database.query(
       `WITH made AS (INSERT INTO organisation (name, slug) VALUES ($1, $1) RETURNING id)
        INSERT INTO reseller_domain (host, organisation_id, name, proven_at, seen_at)
        SELECT $1 || '.example', id, $1, now(), now() - $2::interval FROM made`,
       [proven, proven === 'seen' ? '6 days' : '8 days'],
     );
-  await hosts('seen');
+  await addHost('seen');
   expect((await doctor()).found.get('reseller hosts')).toBe('ok all 1 are proven');
-  await hosts('lapsed');
+  await addHost('lapsed');
   expect((await doctor()).found.get('reseller hosts')).toBe('warn 1 of 2 are not proven: lapsed.example');
 });
 
 test('several nodes without Redis fail', async () => {
   for (const node of ['one', 'other'])
-    await house.database.query('SELECT * FROM escrow_beat($1, $2, true)', [randomUUID(), node]);
+    await fixture.database.query('SELECT * FROM escrow_beat($1, $2, true)', [randomUUID(), node]);
   const { code, found } = await doctor();
   expect([code, found.get('nodes')]).toEqual([
     1,
@@ -251,47 +251,47 @@ test('several nodes without Redis fail', async () => {
   ]);
 });
 
-test('what is out of reach is named: supplier, mail, Redis', async () => {
-  const gone = createServer().listen(0, '127.0.0.1');
-  await once(gone, 'listening');
-  const closed = (gone.address() as AddressInfo).port;
-  gone.close();
-  await once(gone, 'close');
-  await house.apply(catalogue(`http://127.0.0.1:${closed}`));
-  Object.assign(house.environment, {
-    SMTP_URL: `smtp://user:canary@127.0.0.1:${closed}`,
-    REDIS_URL: `redis://127.0.0.1:${closed}`,
+test('an unreachable supplier, mail server or Redis is named', async () => {
+  const closedServer = createServer().listen(0, '127.0.0.1');
+  await once(closedServer, 'listening');
+  const closedPort = (closedServer.address() as AddressInfo).port;
+  closedServer.close();
+  await once(closedServer, 'close');
+  await fixture.apply(catalogue(`http://127.0.0.1:${closedPort}`));
+  Object.assign(fixture.environment, {
+    SMTP_URL: `smtp://user:canary@127.0.0.1:${closedPort}`,
+    REDIS_URL: `redis://127.0.0.1:${closedPort}`,
   });
   const { code, output, found } = await doctor();
   expect(code).toBe(1);
-  for (const what of ['supplier a', 'mail', 'redis']) expect(found.get(what)).toMatch(/^fail /);
+  for (const check of ['supplier a', 'mail', 'redis']) expect(found.get(check)).toMatch(/^fail /);
   expect(output).not.toContain('canary');
 });
 
-test('a supplier in a network that the operator no longer allows is not connected to', async () => {
+test('doctor does not connect to a supplier in a network that is no longer allowed', async () => {
   let connections = 0;
   server.on('connection', () => (connections += 1));
-  await house.apply(catalogue(`http://127.0.0.1:${port}`));
-  house.environment['SUPPLIER_ALLOW'] = '';
+  await fixture.apply(catalogue(`http://127.0.0.1:${port}`));
+  fixture.environment['SUPPLIER_ALLOW'] = '';
   const { found } = await doctor();
   expect(found.get('supplier a')).toMatch(/^fail .*is not an address of the public internet/);
   expect(connections).toBe(0);
 });
 
-test('a database that cannot be reached is one failure among the other findings', async () => {
-  const environment = { ...house.environment };
-  Object.assign(house.environment, { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
-  delete house.environment['MIGRATION_DATABASE_URL'];
+test('an unreachable database is one failure among the other findings', async () => {
+  const environment = { ...fixture.environment };
+  Object.assign(fixture.environment, { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
+  delete fixture.environment['MIGRATION_DATABASE_URL'];
   const { code, found } = await doctor();
-  Object.assign(house.environment, environment);
+  Object.assign(fixture.environment, environment);
   expect(code).toBe(1);
   expect(found.get('database')).toMatch(/^fail .*ECONNREFUSED/);
   expect(found.has('data folder')).toBe(true);
 });
 
-test('config check shows the settings in force, secrets masked, and warns of misspelt ones', async () => {
-  Object.assign(house.environment, { KEY_PEPPER: 'pepper-canary', KEY_PEPER: 'x' });
-  const { code, output } = await house.run(['config', 'check']);
+test('config check prints the effective settings with secrets masked and warns of misspelt names', async () => {
+  Object.assign(fixture.environment, { KEY_PEPPER: 'pepper-canary', KEY_PEPER: 'x' });
+  const { code, output } = await fixture.run(['config', 'check']);
   expect(code).toBe(0);
   expect(output).toMatch(/^General\n {2}NODE_ENV +test\n/);
   expect(output).toMatch(/KEY_PEPPER +••••\n/);
@@ -299,21 +299,21 @@ test('config check shows the settings in force, secrets masked, and warns of mis
   expect(output).not.toContain('canary');
 });
 
-describe('the ways out', () => {
-  const fixture = (name: string): string => join(__dirname, '../../fixtures/tls', name);
+describe('Outgoing connections', () => {
+  const tlsFile = (name: string): string => join(__dirname, '../../fixtures/tls', name);
   const runWith = async (environment: Record<string, string>, words: string[]): Promise<string> => {
-    Object.assign(house.environment, environment);
+    Object.assign(fixture.environment, environment);
     try {
-      return (await house.run(words)).output;
+      return (await fixture.run(words)).output;
     } finally {
-      for (const name of Object.keys(environment)) Reflect.deleteProperty(house.environment, name);
+      for (const name of Object.keys(environment)) Reflect.deleteProperty(fixture.environment, name);
     }
   };
-  const examine = async (environment: Record<string, string>) =>
+  const runDoctor = async (environment: Record<string, string>) =>
     (await runWith(environment, ['doctor'])).split('\n');
 
-  test('a proxy that answers, one that does not, and what NO_PROXY cannot mean', async () => {
-    const lines = await examine({
+  test('doctor reports reachable proxies, unreachable proxies and invalid NO_PROXY entries', async () => {
+    const lines = await runDoctor({
       EGRESS_PROXY: `http://user:secret@127.0.0.1:${port}`,
       EGRESS_PROXIES: 'gone=http://127.0.0.1:1',
       NO_PROXY: 'example.com,10.0.0.0/33',
@@ -326,55 +326,55 @@ describe('the ways out', () => {
     expect(lines.join()).not.toContain('secret@');
   });
 
-  test('how long certificates hold', async () => {
-    const lines = await examine({
-      EGRESS_CA_FILE: fixture('supplier.cert.pem'),
-      EGRESS_CLIENT_CERTIFICATE_FILE: fixture('client.cert.pem'),
-      EGRESS_CLIENT_KEY_FILE: fixture('client.key.pem'),
+  test('doctor reports when certificates expire', async () => {
+    const lines = await runDoctor({
+      EGRESS_CA_FILE: tlsFile('supplier.cert.pem'),
+      EGRESS_CLIENT_CERTIFICATE_FILE: tlsFile('client.cert.pem'),
+      EGRESS_CLIENT_KEY_FILE: tlsFile('client.key.pem'),
     });
     expect(lines).toContain('ok    authorities: good until 2126-10-28');
     expect(lines).toContainEqual(expect.stringMatching(/^ok {4}client certificate: good until 2126-/));
   });
 
-  test('and how long those of single providers do', async () => {
+  test('doctor reports when certificates of single providers expire', async () => {
     const yaml = catalogue('https://models.example/v1').replace(
       'settings: { anonymous: true }',
-      `settings: { anonymous: true, egress: { ca: "\${file:${fixture('supplier.cert.pem')}}" } }, credentials: { mtls: { kind: client-certificate, certificate: "\${file:${fixture('client.cert.pem')}}", key: "\${file:${fixture('client.key.pem')}}" } }`,
+      `settings: { anonymous: true, egress: { ca: "\${file:${tlsFile('supplier.cert.pem')}}" } }, credentials: { mtls: { kind: client-certificate, certificate: "\${file:${tlsFile('client.cert.pem')}}", key: "\${file:${tlsFile('client.key.pem')}}" } }`,
     );
-    expect((await house.apply(yaml)).complaint).toBe('');
-    const lines = await examine({});
+    expect((await fixture.apply(yaml)).complaint).toBe('');
+    const lines = await runDoctor({});
     expect(lines).toContain('ok    ca of a: good until 2126-10-28');
     expect(lines).toContainEqual(expect.stringMatching(/^ok {4}client-certificate of a: good until 2126-/));
-    await house.database.query(`UPDATE provider SET base_url = 'https://other.example'`);
-    expect(await examine({})).toContain('fail  client-certificate of a: cannot be read');
+    await fixture.database.query(`UPDATE provider SET base_url = 'https://other.example'`);
+    expect(await runDoctor({})).toContain('fail  client-certificate of a: cannot be read');
   });
 
-  test('a supplier by a proxy that is not there, or that nobody named', async () => {
-    const by = (proxy: string): string =>
+  test('doctor reports a supplier whose proxy is unreachable or not configured', async () => {
+    const catalogueWithProxy = (proxy: string): string =>
       catalogue(`http://127.0.0.1:${port}`).replace(
         'anonymous: true',
         `anonymous: true, egress: { proxy: ${proxy} }`,
       );
-    house.environment['SUPPLIER_ALLOW'] = '127.0.0.1';
-    const unnamed = await house.apply(by('eu'));
-    expect(unnamed.output + unnamed.complaint).toContain(
+    fixture.environment['SUPPLIER_ALLOW'] = '127.0.0.1';
+    const refusal = await fixture.apply(catalogueWithProxy('eu'));
+    expect(refusal.output + refusal.complaint).toContain(
       'providers.a.settings: its "egress" names "eu" as proxy, but EGRESS_PROXIES has none',
     );
-    house.environment['EGRESS_PROXIES'] = 'eu=http://127.0.0.1:1';
-    expect((await house.apply(by('eu'))).complaint).toBe('');
-    Reflect.deleteProperty(house.environment, 'EGRESS_PROXIES');
-    expect(await examine({ EGRESS_PROXIES: `eu=http://127.0.0.1:${port}` })).toContain(
+    fixture.environment['EGRESS_PROXIES'] = 'eu=http://127.0.0.1:1';
+    expect((await fixture.apply(catalogueWithProxy('eu'))).complaint).toBe('');
+    Reflect.deleteProperty(fixture.environment, 'EGRESS_PROXIES');
+    expect(await runDoctor({ EGRESS_PROXIES: `eu=http://127.0.0.1:${port}` })).toContain(
       `ok    supplier a: 127.0.0.1:${port} answers, by a way of docs/egress.md`,
     );
-    expect(await examine({ EGRESS_PROXIES: 'eu=http://127.0.0.1:1' })).toContainEqual(
+    expect(await runDoctor({ EGRESS_PROXIES: 'eu=http://127.0.0.1:1' })).toContainEqual(
       expect.stringMatching(/^fail {2}supplier a: .*the proxy 127\.0\.0\.1:1 /),
     );
-    expect(await examine({})).toContainEqual(expect.stringMatching(/^fail {2}supplier a: /));
+    expect(await runDoctor({})).toContainEqual(expect.stringMatching(/^fail {2}supplier a: /));
   });
 
-  test('and the settings say whose certificates they are', async () => {
+  test('config check prints the subject of certificates', async () => {
     const settings = {
-      EGRESS_CA_FILE: fixture('supplier.cert.pem'),
+      EGRESS_CA_FILE: tlsFile('supplier.cert.pem'),
       NO_PROXY: 'a^b',
       EGRESS_PROXY: 'http://u:p@proxy.lan:3128',
     };
@@ -385,13 +385,13 @@ describe('the ways out', () => {
   });
 });
 
-test('faults of the settings end with 78, an unknown command with 64', async () => {
-  house.environment['PORT'] = 'http';
-  expect(await house.run(['config', 'check'])).toMatchObject({
+test('invalid settings exit with 78, an unknown command with 64', async () => {
+  fixture.environment['PORT'] = 'http';
+  expect(await fixture.run(['config', 'check'])).toMatchObject({
     code: 78,
     complaint: expect.stringContaining('PORT: expected a whole number'),
   });
-  expect(await house.run(['conifg', 'check'])).toMatchObject({ code: 64 });
-  expect(await house.run([])).toMatchObject({ code: 0, output: expect.stringContaining('apply FILE') });
-  expect(await house.run(['key', 'create', '--help'])).toMatchObject({ code: 0 });
+  expect(await fixture.run(['conifg', 'check'])).toMatchObject({ code: 64 });
+  expect(await fixture.run([])).toMatchObject({ code: 0, output: expect.stringContaining('apply FILE') });
+  expect(await fixture.run(['key', 'create', '--help'])).toMatchObject({ code: 0 });
 });

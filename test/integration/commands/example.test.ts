@@ -3,44 +3,44 @@ import { SecretBox } from '#product/platform';
 import { MasterKeys } from '#inside/platform/secrets/index';
 import { parseUsdPerMillion, priceRates } from '#product/kernel';
 import { runChild } from '../../support/child';
-import { CommandHouse } from './command-house';
+import { CommandFixture } from './command-fixture';
 
 const root = join(__dirname, '..', '..', '..');
 const example = join(root, 'examples', 'gateway.yaml');
 const usd = parseUsdPerMillion;
-let house: CommandHouse;
+let fixture: CommandFixture;
 
 beforeAll(async () => {
-  house = await CommandHouse.open();
-  Object.assign(house.environment, {
+  fixture = await CommandFixture.open();
+  Object.assign(fixture.environment, {
     OPENAI_API_KEY: 'openai-canary-0123456789',
     ANTHROPIC_API_KEY: 'anthropic-canary-0123456789',
     MASTER_KEY: 'master-key-of-the-example-test-0123',
   });
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
-const revision = async (): Promise<bigint> => (await house.snapshot()).revision;
+const revision = async (): Promise<bigint> => (await fixture.snapshot()).revision;
 
-test('a plan shows everything, secrets only as set, and changes nothing', async () => {
-  const before = await revision();
-  const { code, output } = await house.run(['plan', example]);
+test('a plan lists every change without secret values and changes nothing', async () => {
+  const revisionBefore = await revision();
+  const { code, output } = await fixture.run(['plan', example]);
   expect(code).toBe(0);
   expect(output).toContain('+ provider anthropic');
   expect(output).toContain('secret gateway.yaml: set');
   expect(output).toContain('price: input $2, output $10');
-  // A line or two for each thing, and what is as usual is left out.
+  // Defaults are omitted, so each object takes one or two lines.
   expect(output.split('\n').length).toBeLessThan(40);
   expect(output).not.toContain('canary');
   expect(output).toMatch(/8 new, 0 changed\.\n$/);
-  expect(await revision()).toBe(before);
+  expect(await revision()).toBe(revisionBefore);
 });
 
-test('without its variables a plan names each of them, and nothing that only follows from that', async () => {
-  const { OPENAI_API_KEY, ANTHROPIC_API_KEY, ...environment } = house.environment;
-  Object.assign(house.environment, { OPENAI_API_KEY: '', ANTHROPIC_API_KEY: '' });
+test('a plan without its variables names each missing variable and no consequential error', async () => {
+  const { OPENAI_API_KEY, ANTHROPIC_API_KEY, ...environment } = fixture.environment;
+  Object.assign(fixture.environment, { OPENAI_API_KEY: '', ANTHROPIC_API_KEY: '' });
   try {
-    const { code, complaint } = await house.run(['plan', example]);
+    const { code, complaint } = await fixture.run(['plan', example]);
     expect(code).toBe(1);
     const faults = complaint.split('\n').filter((line) => line.startsWith('  '));
     expect(faults).toEqual([
@@ -48,33 +48,35 @@ test('without its variables a plan names each of them, and nothing that only fol
       expect.stringContaining('the environment variable ANTHROPIC_API_KEY is not set'),
     ]);
   } finally {
-    Object.assign(house.environment, { ...environment, OPENAI_API_KEY, ANTHROPIC_API_KEY });
+    Object.assign(fixture.environment, { ...environment, OPENAI_API_KEY, ANTHROPIC_API_KEY });
   }
 });
 
-test('the real program applies it, and a second time there is nothing to do', async () => {
+test('the built CLI applies the example, and a second run changes nothing', async () => {
   const args = ['apply', example, '--yes'];
-  const child = runChild(join(root, 'dist', 'bundle', 'cli.js'), args, house.environment);
+  const child = runChild(join(root, 'dist', 'bundle', 'cli.js'), args, fixture.environment);
   const { code, complaint } = await child.finish();
   expect([code, complaint]).toEqual([0, expect.stringMatching(/^Installation: .*\n$/)]);
-  const before = await revision();
-  const again = await house.run(args);
-  expect(again).toMatchObject({ code: 0, output: 'Nothing to do.\n', complaint: '' });
-  expect(await revision()).toBe(before);
+  const revisionBefore = await revision();
+  const secondRun = await fixture.run(args);
+  expect(secondRun).toMatchObject({ code: 0, output: 'Nothing to do.\n', complaint: '' });
+  expect(await revision()).toBe(revisionBefore);
 });
 
-test('the models resolve to their lanes in order, at exactly the prices of the file', async () => {
-  const snapshot = await house.snapshot();
+test('models resolve to their lanes in order at exactly the prices of the file', async () => {
+  const snapshot = await fixture.snapshot();
   for (const name of ['assistant', 'default', 'claude-assistant']) {
-    const found = snapshot.resolve(name, Date.now());
-    if (found.kind !== 'found') throw new Error(found.code);
-    expect(found.model).toMatchObject({ name: 'assistant', kind: 'chat', contextTokens: 1_050_000 });
-    expect(found.lanes.map(({ lane }) => [lane.provider.name, lane.upstreamModel, lane.region])).toEqual([
-      ['openai', 'gpt-6.1-sol', 'us'],
-      ['anthropic', 'claude-sonnet-5-5', 'us'],
-      ['local', 'Qwen/Qwen3-32B', 'local'],
-    ]);
-    expect(found.lanes.map(({ price }) => price.rates)).toEqual([
+    const resolution = snapshot.resolve(name, Date.now());
+    if (resolution.kind !== 'found') throw new Error(resolution.code);
+    expect(resolution.model).toMatchObject({ name: 'assistant', kind: 'chat', contextTokens: 1_050_000 });
+    expect(resolution.lanes.map(({ lane }) => [lane.provider.name, lane.upstreamModel, lane.region])).toEqual(
+      [
+        ['openai', 'gpt-6.1-sol', 'us'],
+        ['anthropic', 'claude-sonnet-5-5', 'us'],
+        ['local', 'Qwen/Qwen3-32B', 'local'],
+      ],
+    );
+    expect(resolution.lanes.map(({ price }) => price.rates)).toEqual([
       priceRates({
         input: usd('2'),
         output: usd('10'),
@@ -119,15 +121,15 @@ test('the models resolve to their lanes in order, at exactly the prices of the f
   expect(snapshot.providers.find(({ name }) => name === 'openai')?.timeouts).toEqual({ firstToken: 8_000 });
 });
 
-test('secrets are stored encrypted, for the address they are meant for', async () => {
-  const rows = await house.database.query<
+test('secrets are stored encrypted and bound to their host', async () => {
+  const rows = await fixture.database.query<
     Record<string, string> & Record<'wrapped_key' | 'nonce' | 'ciphertext', Buffer>
   >(`SELECT c.*, p.name FROM provider_credential c JOIN provider p ON p.id = c.provider_id ORDER BY p.name`);
   expect(rows.map(({ name, kind, host }) => [name, kind, host])).toEqual([
     ['anthropic', 'header', 'https://api.anthropic.com'],
     ['openai', 'bearer', 'https://api.openai.com'],
   ]);
-  const box = new SecretBox(MasterKeys.parse(house.environment['MASTER_KEY'] ?? ''));
+  const box = new SecretBox(MasterKeys.parse(fixture.environment['MASTER_KEY'] ?? ''));
   const opened = rows.map((row) =>
     box.open(
       {
@@ -145,13 +147,13 @@ test('secrets are stored encrypted, for the address they are meant for', async (
   ]);
 });
 
-test('a changed secret is said to be changed, and is', async () => {
-  const before = await revision();
-  house.environment['OPENAI_API_KEY'] = 'openai-canary-9876543210';
-  const { output } = await house.run(['apply', example, '--yes']);
+test('a changed secret is reported and stored', async () => {
+  const revisionBefore = await revision();
+  fixture.environment['OPENAI_API_KEY'] = 'openai-canary-9876543210';
+  const { output } = await fixture.run(['apply', example, '--yes']);
   expect(output).toBe(
     '~ provider openai\n    secret gateway.yaml: set → changed\n0 new, 1 changed.\nApplied.\n',
   );
-  expect(await revision()).toBeGreaterThan(before);
-  expect((await house.run(['plan', example])).output).toBe('Nothing to do.\n');
+  expect(await revision()).toBeGreaterThan(revisionBefore);
+  expect((await fixture.run(['plan', example])).output).toBe('Nothing to do.\n');
 });

@@ -2,36 +2,36 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { startTestApp } from '../../support/app';
 import { NotesExtension } from '../../support/notes-extension';
-import { inSession, rowsOf } from '../../support/postgres';
-import { CommandHouse, type Spoken } from './command-house';
+import { inSession, queryRows } from '../../support/postgres';
+import { CommandFixture, type CommandResult } from './command-fixture';
 
 const notes = new NotesExtension('command-notes');
 const other = new NotesExtension('other-notes');
-let house: CommandHouse;
+let fixture: CommandFixture;
 beforeAll(async () => {
-  house = await CommandHouse.open();
+  fixture = await CommandFixture.open();
 });
 afterAll(async () => {
-  await house.close();
+  await fixture.close();
   notes.remove();
   other.remove();
 });
 
-const run = async (...words: string[]): Promise<Spoken> => {
-  house.environment['EXTENSIONS'] = notes.path;
+const run = async (...words: string[]): Promise<CommandResult> => {
+  fixture.environment['EXTENSIONS'] = notes.path;
   try {
-    return await house.run(words);
+    return await fixture.run(words);
   } finally {
-    delete house.environment['EXTENSIONS'];
+    delete fixture.environment['EXTENSIONS'];
   }
 };
 
-const owner = <Row extends object>(sql: string): Promise<Row[]> => rowsOf<Row>(house.test.ownerUrl, sql);
+const owner = <Row extends object>(sql: string): Promise<Row[]> => queryRows<Row>(fixture.test.ownerUrl, sql);
 const ordersOf = (id: string): Promise<object[]> =>
   owner(`SELECT id, kind, argument, answer, problem FROM ext_${id}.orders ORDER BY id`);
 
-describe('a command of an extension', () => {
-  test('runs with its ports, on tables that it brings up to date', async () => {
+describe('A command of an extension', () => {
+  test('runs with its ports and migrates its tables first', async () => {
     expect(await run('command-notes:add', 'first')).toMatchObject({ code: 0, output: '2 orders\n' });
     expect(await run('command-notes:add', 'second')).toMatchObject({
       code: 0,
@@ -40,7 +40,7 @@ describe('a command of an extension', () => {
     });
   });
 
-  test('says its own exit code, and its failure in a sentence', async () => {
+  test('sets its own exit code and prints a failure as one sentence', async () => {
     expect(await run('command-notes:add')).toMatchObject({
       code: 64,
       output: '',
@@ -68,49 +68,52 @@ describe('a command of an extension', () => {
     );
   });
 
-  test('is misspelt, or its extension is not listed', async () => {
+  test('returns 64 when it is misspelt or its extension is not listed', async () => {
     expect(await run('command-notes:remove')).toMatchObject({ code: 64, output: '' });
-    expect(await house.run(['command-notes:add'])).toMatchObject({ code: 64, output: '' });
+    expect(await fixture.run(['command-notes:add'])).toMatchObject({ code: 64, output: '' });
   });
 
-  test('never takes the name of one of the service', async () => {
-    const shadow = folderOf('money', `commands: [{ name: 'verify', summary: 'Other.', run: () => 7 }]`);
-    house.environment['EXTENSIONS'] = shadow;
+  test('cannot take the name of a built-in command', async () => {
+    const shadowFolder = writeExtension(
+      'money',
+      `commands: [{ name: 'verify', summary: 'Other.', run: () => 7 }]`,
+    );
+    fixture.environment['EXTENSIONS'] = shadowFolder;
     try {
-      expect(await house.run(['money:verify'])).toMatchObject({ code: 0 });
-      expect(await house.run(['money:other'])).toMatchObject({
+      expect(await fixture.run(['money:verify'])).toMatchObject({ code: 0 });
+      expect(await fixture.run(['money:other'])).toMatchObject({
         code: 78,
         complaint:
           "The extension money cannot be used: its command money:verify is one of the service's own\n",
       });
-      const help = await house.run(['--help']);
+      const help = await fixture.run(['--help']);
       expect(help.code).toBe(0);
       expect(help.output).toContain('money:verify [--full]');
       expect(help.complaint).toContain('Commands of extensions are not listed: The extension money');
     } finally {
-      delete house.environment['EXTENSIONS'];
+      delete fixture.environment['EXTENSIONS'];
     }
   });
 
-  test('an answer that is no code is a failure', async () => {
-    house.environment['EXTENSIONS'] = folderOf(
+  test('fails when it returns no valid exit code', async () => {
+    fixture.environment['EXTENSIONS'] = writeExtension(
       'odd',
       `commands: [{ name: 'x', summary: 'X.', run: () => 'yes' }]`,
     );
     try {
-      expect(await house.run(['odd:x'])).toMatchObject({
+      expect(await fixture.run(['odd:x'])).toMatchObject({
         code: 1,
         complaint: 'odd:x ended with a code that is not from 0 to 255\n',
       });
     } finally {
-      delete house.environment['EXTENSIONS'];
+      delete fixture.environment['EXTENSIONS'];
     }
   });
 });
 
-let made = 0;
-function folderOf(id: string, contributions: string): string {
-  const folder = join(house.folder, `${id}-${(made += 1)}`);
+let folderCount = 0;
+function writeExtension(id: string, contributions: string): string {
+  const folder = join(fixture.folder, `${id}-${(folderCount += 1)}`);
   mkdirSync(folder);
   writeFileSync(
     join(folder, 'index.js'),
@@ -119,7 +122,7 @@ function folderOf(id: string, contributions: string): string {
   return folder;
 }
 
-test('extension:list says what each needs, adds and has for migrations', async () => {
+test('extension:list prints the needs, contributions and migrations of each extension', async () => {
   expect(await run('extension:list')).toMatchObject({
     code: 0,
     complaint: '',
@@ -136,38 +139,38 @@ test('extension:list says what each needs, adds and has for migrations', async (
       '',
     ].join('\n'),
   });
-  expect((await house.run(['extension:list'])).output).toBe('Contract 1.1.0; 0 extensions\n');
+  expect((await fixture.run(['extension:list'])).output).toBe('Contract 1.1.0; 0 extensions\n');
 });
 
 describe('extension:drop', () => {
   const start = async (): Promise<void> => {
     const app = await startTestApp({
-      sharedDatabase: house.test,
+      sharedDatabase: fixture.test,
       environment: { EXTENSIONS: other.path },
       schedule: true,
     });
     await app.close();
   };
-  const dumps = (): string[] =>
-    readdirSync(house.environment['DATA_FOLDER']!).filter((name) => name.endsWith('.sql'));
+  const dumpFiles = (): string[] =>
+    readdirSync(fixture.environment['DATA_FOLDER']!).filter((name) => name.endsWith('.sql'));
 
-  test('takes nothing from an extension that is listed, or that nobody confirmed', async () => {
+  test('refuses a listed extension and an unconfirmed drop', async () => {
     await start();
     expect(await run('extension:drop', 'command-notes', '--yes')).toMatchObject({
       code: 1,
       complaint:
         'command-notes is listed in EXTENSIONS. Take it out there and restart every node; then drop it.\n',
     });
-    expect(await house.run(['extension:drop', 'other-notes'])).toMatchObject({
+    expect(await fixture.run(['extension:drop', 'other-notes'])).toMatchObject({
       code: 1,
       complaint: 'Nothing was changed. Confirm at a terminal, or with --yes.\n',
     });
     expect(await ordersOf('other_notes')).toHaveLength(1);
-    for (const wrong of [[], ['Other'], ['a', 'b']])
-      expect((await house.run(['extension:drop', ...wrong])).code).toBe(64);
+    for (const invalidArgs of [[], ['Other'], ['a', 'b']])
+      expect((await fixture.run(['extension:drop', ...invalidArgs])).code).toBe(64);
   });
 
-  test('writes every row to a file that puts them back, and drops schema, role and jobs', async () => {
+  test('writes all rows to a restorable file and drops schema, role and jobs', async () => {
     await owner(`
       CREATE TABLE ext_other_notes.kinds (
         kind text PRIMARY KEY, "odd ""name" bytea, at timestamptz, many text[], share float8,
@@ -177,13 +180,13 @@ describe('extension:drop', () => {
       CREATE TABLE ext_other_notes.actual (id bigint GENERATED ALWAYS AS IDENTITY, kind text REFERENCES ext_other_notes.kinds);
       INSERT INTO ext_other_notes.actual (kind) SELECT 'none' FROM generate_series(1, 1201);
       INSERT INTO ext_other_notes.orders (kind, argument) VALUES ('kept', '{"n": null}'), ('last', 'null')`);
-    const before = [
+    const rowsBefore = [
       await ordersOf('other_notes'),
       await owner('SELECT *, at::text AS exact FROM ext_other_notes.kinds ORDER BY kind'),
       await owner('SELECT * FROM ext_other_notes.actual ORDER BY id'),
     ];
-    const path = join(house.folder, 'other.sql');
-    const { code, output } = await house.run(['extension:drop', 'other-notes', '--to', path, '--yes']);
+    const path = join(fixture.folder, 'other.sql');
+    const { code, output } = await fixture.run(['extension:drop', 'other-notes', '--to', path, '--yes']);
     expect(code).toBe(0);
     expect(output).toContain('tables      actual, kinds, orders');
     expect(output).toContain(`1206 rows are in ${path}, which puts them back`);
@@ -207,35 +210,37 @@ describe('extension:drop', () => {
       await ordersOf('other_notes'),
       await owner('SELECT *, at::text AS exact FROM ext_other_notes.kinds ORDER BY kind'),
       await owner('SELECT * FROM ext_other_notes.actual ORDER BY id'),
-    ]).toEqual(before);
+    ]).toEqual(rowsBefore);
     const [next] = await owner<{ id: string }>(
       `INSERT INTO ext_other_notes.orders (kind, argument) VALUES ('next', '{}') RETURNING id`,
     );
-    expect(Number(next?.id)).toBe(before[0]!.length + 1);
+    expect(Number(next?.id)).toBe(rowsBefore[0]!.length + 1);
   });
 
-  test('leaves no file and drops nothing where it cannot do all of it', async () => {
-    const taken = join(house.folder, 'taken.sql');
-    writeFileSync(taken, 'mine');
-    expect(await house.run(['extension:drop', 'other-notes', '--to', taken, '--yes'])).toMatchObject({
-      code: 64,
-    });
-    expect(readFileSync(taken, 'utf8')).toBe('mine');
-    await inSession(house.test.ownerUrl, async (starting) => {
+  test('leaves no file and drops nothing when it cannot complete', async () => {
+    const existingFile = join(fixture.folder, 'taken.sql');
+    writeFileSync(existingFile, 'mine');
+    expect(await fixture.run(['extension:drop', 'other-notes', '--to', existingFile, '--yes'])).toMatchObject(
+      {
+        code: 64,
+      },
+    );
+    expect(readFileSync(existingFile, 'utf8')).toBe('mine');
+    await inSession(fixture.test.ownerUrl, async (starting) => {
       await starting.query('SELECT pg_advisory_lock(5719024)');
-      expect(await house.run(['extension:drop', 'other-notes', '--yes'])).toMatchObject({
+      expect(await fixture.run(['extension:drop', 'other-notes', '--yes'])).toMatchObject({
         code: 1,
         complaint: 'A node is starting and migrates the database: try again after it.\n',
       });
     });
-    expect(dumps()).toEqual([]);
+    expect(dumpFiles()).toEqual([]);
     expect((await ordersOf('other_notes')).length).toBeGreaterThan(0);
   });
 
-  test('says where the file is, and is safe to repeat', async () => {
-    expect((await house.run(['extension:drop', 'other-notes'], true)).code).toBe(0);
-    expect(dumps()).toEqual([expect.stringMatching(/^extension-other-notes-.*Z\.sql$/)]);
-    expect(await house.run(['extension:drop', 'other-notes', '--yes'])).toMatchObject({
+  test('prints the path of the file and is safe to repeat', async () => {
+    expect((await fixture.run(['extension:drop', 'other-notes'], true)).code).toBe(0);
+    expect(dumpFiles()).toEqual([expect.stringMatching(/^extension-other-notes-.*Z\.sql$/)]);
+    expect(await fixture.run(['extension:drop', 'other-notes', '--yes'])).toMatchObject({
       code: 0,
       output: 'Nothing of other-notes is in this database.\n',
     });

@@ -1,29 +1,29 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { CommandHouse } from './command-house';
+import { CommandFixture } from './command-fixture';
 
-let house: CommandHouse;
+let fixture: CommandFixture;
 beforeAll(async () => {
-  house = await CommandHouse.open();
-  await house.database.query(
+  fixture = await CommandFixture.open();
+  await fixture.database.query(
     "INSERT INTO organisation (name, slug) VALUES ('Acme', 'acme'), ('Bolt', 'bolt')",
   );
-  await house.database.query(
+  await fixture.database.query(
     "INSERT INTO department (organisation_id, name) SELECT id, 'Research' FROM organisation WHERE slug = 'acme'",
   );
-  await house.database.query(
+  await fixture.database.query(
     `INSERT INTO user_account (email, display_name, role, organisation_id)
      SELECT 'anna@acme.example', 'Anna', 'user', id FROM organisation WHERE slug = 'acme'`,
   );
-  await house.database.query(
+  await fixture.database.query(
     `INSERT INTO project (organisation_id, name, created_by)
      SELECT o.id, p.name, u.id FROM organisation o, user_account u, (VALUES ('Twin'), ('Twin'), ('Only')) p (name)
       WHERE o.slug = 'acme'`,
   );
-  expect((await house.apply(fileWith(''))).code).toBe(0);
+  expect((await fixture.apply(fileWith(''))).code).toBe(0);
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
 const CATALOGUE = `version: 1
 providers:
@@ -54,20 +54,20 @@ const FULL = `keys:
     expires_at: 2090-01-01
 `;
 
-interface Row extends Readonly<Record<string, unknown>> {
+interface KeyRecord extends Readonly<Record<string, unknown>> {
   readonly id: number;
   readonly public_id: string;
   readonly status: string;
 }
-const keyNamed = async (name: string): Promise<Row | undefined> =>
-  (await house.database.query<Row>('SELECT * FROM api_key WHERE file_name = $1', [name]))[0];
-const entries = (action: string): Promise<Row[]> =>
-  house.database.query<Row>('SELECT * FROM activity WHERE action = $1 ORDER BY id', [action]);
-const keyIn = (output: string, name: string): string =>
+const keyNamed = async (name: string): Promise<KeyRecord | undefined> =>
+  (await fixture.database.query<KeyRecord>('SELECT * FROM api_key WHERE file_name = $1', [name]))[0];
+const entries = (action: string): Promise<KeyRecord[]> =>
+  fixture.database.query<KeyRecord>('SELECT * FROM activity WHERE action = $1 ORDER BY id', [action]);
+const printedKey = (output: string, name: string): string =>
   new RegExp(`^${name}: (svc_\\w+)$`, 'm').exec(output)?.[1] ?? '';
 
-test('a plan shows a key and makes none; applying makes it with every limit and prints it this once', async () => {
-  const plan = await house.run(['plan', house.file('gateway.yaml', fileWith(FULL))]);
+test('a plan lists a key without creating it, and apply creates it with every limit and prints it once', async () => {
+  const plan = await fixture.run(['plan', fixture.file('gateway.yaml', fileWith(FULL))]);
   expect(plan.output).toBe(`+ key reports
     owner: Anna@acme.example, name: Monthly reports, allowed_models: writer, allowed_regions: eu
     budget: $20.000000001 weekly, budget of writer: $5 total, rate_limit_rpm: 120, rate_limit_tpm: 200000
@@ -77,9 +77,9 @@ test('a plan shows a key and makes none; applying makes it with every limit and 
 `);
   expect(await keyNamed('reports')).toBeUndefined();
 
-  const applied = await house.apply(fileWith(FULL));
-  expect(applied).toMatchObject({ code: 0, complaint: '' });
-  const text = keyIn(applied.output, 'reports');
+  const applyResult = await fixture.apply(fileWith(FULL));
+  expect(applyResult).toMatchObject({ code: 0, complaint: '' });
+  const text = printedKey(applyResult.output, 'reports');
   const row = await keyNamed('reports');
   expect(text.slice(4, 12)).toBe(row?.public_id);
   expect(row).toMatchObject({
@@ -96,22 +96,22 @@ test('a plan shows a key and makes none; applying makes it with every limit and 
     metadata: { team: 'finance' },
     expires_at: new Date('2090-01-01T00:00:00Z'),
   });
-  const listed = await house.run(['key', 'list', '--name', 'monthly']);
+  const listed = await fixture.run(['key', 'list', '--name', 'monthly']);
   expect(listed.output).toContain('$0 of $20.000000001 weekly');
-  const again = await house.apply(fileWith(FULL));
-  expect(again).toMatchObject({ code: 0, output: 'Nothing to do.\n' });
-  const created = (await entries('key.created')).at(-1);
-  expect(created).toMatchObject({ actor_label: 'command line', object_id: String(row?.id) });
-  expect(JSON.stringify(created)).not.toContain(text);
+  const secondApply = await fixture.apply(fileWith(FULL));
+  expect(secondApply).toMatchObject({ code: 0, output: 'Nothing to do.\n' });
+  const createdEntry = (await entries('key.created')).at(-1);
+  expect(createdEntry).toMatchObject({ actor_label: 'command line', object_id: String(row?.id) });
+  expect(JSON.stringify(createdEntry)).not.toContain(text);
 });
 
-test('a change keeps the secret and says what it changes, in the plan and in the activity log', async () => {
-  const before = await keyNamed('reports');
-  const changed = FULL.replace('rate_limit_rpm: 120', 'rate_limit_rpm: 90')
+test('a change keeps the secret and is listed in the plan and the activity log', async () => {
+  const keyBefore = await keyNamed('reports');
+  const changedKeys = FULL.replace('rate_limit_rpm: 120', 'rate_limit_rpm: 90')
     .replace('    max_parallel: 4\n', '')
     .replace('limit: 5', 'limit: 6')
     .replace('budget_period: weekly', 'budget_period: daily');
-  const { output } = await house.apply(fileWith(changed));
+  const { output } = await fixture.apply(fileWith(changedKeys));
   expect(output).toBe(`~ key reports
     budget: $20.000000001 weekly → $20.000000001 daily
     budget of writer: $5 total → $6 total
@@ -120,8 +120,8 @@ test('a change keeps the secret and says what it changes, in the plan and in the
 0 new, 1 changed.
 Applied.
 `);
-  const after = await keyNamed('reports');
-  expect(after?.['secret_hash']).toEqual(before?.['secret_hash']);
+  const keyAfter = await keyNamed('reports');
+  expect(keyAfter?.['secret_hash']).toEqual(keyBefore?.['secret_hash']);
   expect((await entries('key.changed')).at(-1)).toMatchObject({
     actor_kind: 'system',
     changes: {
@@ -133,72 +133,75 @@ Applied.
   });
 });
 
-test('nothing is revoked by omission; a file that manages keys revokes with --prune, and frees the name', async () => {
+test('only a file that manages keys revokes missing ones, with --prune, and frees their names', async () => {
   const { id: number, public_id: id } = (await keyNamed('reports'))!;
   const statusOf = async (): Promise<unknown> =>
-    (await house.database.query<Row>('SELECT status FROM api_key WHERE public_id = $1', [id]))[0]?.status;
-  expect((await house.apply(fileWith(''), '--prune')).output).toBe('Nothing to do.\n');
+    (await fixture.database.query<KeyRecord>('SELECT status FROM api_key WHERE public_id = $1', [id]))[0]
+      ?.status;
+  expect((await fixture.apply(fileWith(''), '--prune')).output).toBe('Nothing to do.\n');
   expect(await statusOf()).toBe('active');
-  const managing = fileWith('manages_keys: true\n');
-  expect((await house.apply(managing)).output).toContain(
+  const managingFile = fileWith('manages_keys: true\n');
+  expect((await fixture.apply(managingFile)).output).toContain(
     'kept as it is (--prune puts it away):\n- key reports',
   );
   expect(await statusOf()).toBe('active');
-  expect((await house.apply(managing, '--prune')).output).toContain('status: active → revoked');
+  expect((await fixture.apply(managingFile, '--prune')).output).toContain('status: active → revoked');
   expect(await statusOf()).toBe('revoked');
   expect((await entries('key.revoked')).at(-1)).toMatchObject({ object_id: String(number) });
-  expect((await house.apply(managing, '--prune')).output).toBe('Nothing to do.\n');
-  const anew = await house.apply(fileWith('keys: { reports: { organisation: acme } }\n'));
-  expect(keyIn(anew.output, 'reports').slice(4, 12)).not.toBe(id);
+  expect((await fixture.apply(managingFile, '--prune')).output).toBe('Nothing to do.\n');
+  const recreated = await fixture.apply(fileWith('keys: { reports: { organisation: acme } }\n'));
+  expect(printedKey(recreated.output, 'reports').slice(4, 12)).not.toBe(id);
 });
 
-test('a key that was revoked by hand is not made again, and the plan says so', async () => {
+test('a manually revoked key is not created again, and the plan reports it', async () => {
   const file = fileWith('keys: { doomed: { organisation: acme } }\n');
-  const text = keyIn((await house.apply(file)).output, 'doomed');
-  await house.run(['key', 'revoke', text]);
-  const again = await house.apply(file);
-  expect(again.output).toBe(
+  const text = printedKey((await fixture.apply(file)).output, 'doomed');
+  await fixture.run(['key', 'revoke', text]);
+  const secondApply = await fixture.apply(file);
+  expect(secondApply.output).toBe(
     '! key doomed was revoked and is not made again: take it out, or give the new one another name\nNothing to do.\n',
   );
 });
 
-test('secrets go into a new file that only its owner reads; an old one is refused before anything is done', async () => {
-  const path = join(house.folder, 'secrets.yaml');
+test('secrets are written to a new file with mode 0600, and an existing file is refused first', async () => {
+  const path = join(fixture.folder, 'secrets.yaml');
   const file = fileWith('keys: { batch: { organisation: acme, department: Research } }\n');
-  const applied = await house.apply(file, '--secrets', path);
-  expect(applied.output).toContain(`New keys are in ${path}.`);
-  expect(applied.output).not.toContain('svc_');
+  const applyResult = await fixture.apply(file, '--secrets', path);
+  expect(applyResult.output).toContain(`New keys are in ${path}.`);
+  expect(applyResult.output).not.toContain('svc_');
   expect(statSync(path).mode & 0o777).toBe(0o600);
-  expect(keyIn(readFileSync(path, 'utf8'), 'batch').slice(4, 12)).toBe((await keyNamed('batch'))?.public_id);
-  const more = fileWith('keys: { more: { organisation: acme } }\n');
-  expect(await house.apply(more, '--secrets', path)).toMatchObject({ code: 64 });
+  expect(printedKey(readFileSync(path, 'utf8'), 'batch').slice(4, 12)).toBe(
+    (await keyNamed('batch'))?.public_id,
+  );
+  const fileWithMore = fileWith('keys: { more: { organisation: acme } }\n');
+  expect(await fixture.apply(fileWithMore, '--secrets', path)).toMatchObject({ code: 64 });
   expect(await keyNamed('more')).toBeUndefined();
-  const unused = join(house.folder, 'unused.yaml');
-  expect((await house.apply(file, '--secrets', unused)).output).toBe('Nothing to do.\n');
-  expect(existsSync(unused)).toBe(false);
+  const unusedPath = join(fixture.folder, 'unused.yaml');
+  expect((await fixture.apply(file, '--secrets', unusedPath)).output).toBe('Nothing to do.\n');
+  expect(existsSync(unusedPath)).toBe(false);
 });
 
-test('a status that is left out stays; no file resumes what an administrator paused', async () => {
+test('an omitted status stays unchanged, and no file resumes a key that an administrator paused', async () => {
   const file = (status: string): string => fileWith(`keys: { paused: { organisation: acme${status} } }\n`);
-  await house.apply(file(''));
+  await fixture.apply(file(''));
   const { public_id: id } = (await keyNamed('paused'))!;
-  await house.run(['key', 'change', id, '--status', 'disabled']);
-  expect((await house.apply(file(''))).output).toBe('Nothing to do.\n');
-  await house.database.query(
+  await fixture.run(['key', 'change', id, '--status', 'disabled']);
+  expect((await fixture.apply(file(''))).output).toBe('Nothing to do.\n');
+  await fixture.database.query(
     `UPDATE api_key SET paused_at = now(), paused_by = (SELECT min(id) FROM user_account) WHERE public_id = $1`,
     [id],
   );
-  expect((await house.apply(file(', status: active'))).output).toBe(
+  expect((await fixture.apply(file(', status: active'))).output).toBe(
     '! key paused was paused by an administrator: it is resumed on its page\nNothing to do.\n',
   );
-  await house.database.query('UPDATE api_key SET paused_at = NULL, paused_by = NULL WHERE public_id = $1', [
+  await fixture.database.query('UPDATE api_key SET paused_at = NULL, paused_by = NULL WHERE public_id = $1', [
     id,
   ]);
-  expect((await house.apply(file(', status: active'))).output).toContain('status: disabled → active');
+  expect((await fixture.apply(file(', status: active'))).output).toContain('status: disabled → active');
 });
 
-test('every fault of every key is told with its line, and nothing is made', async () => {
-  const { code, complaint } = await house.apply(
+test('every error of every key is reported with its line, and nothing is created', async () => {
+  const { code, complaint } = await fixture.apply(
     fileWith(`keys:
   Loud: { organisation: acme }
   lost: { organisation: acmee }
@@ -247,38 +250,38 @@ test('every fault of every key is told with its line, and nothing is made', asyn
   expect(await keyNamed('fine')).toBeUndefined();
 });
 
-test('an end that has passed since is no fault', async () => {
+test('an expiry date that has passed since the first apply is not an error', async () => {
   const file = fileWith('keys: { ended: { organisation: acme, expires_at: 2090-06-01T12:00:00Z } }\n');
-  await house.apply(file);
-  await house.database.query(
+  await fixture.apply(file);
+  await fixture.database.query(
     "UPDATE api_key SET expires_at = '2020-06-01T12:00:00Z' WHERE file_name = 'ended'",
   );
-  const passed = await house.apply(file.replace('2090', '2020'));
-  expect(passed).toMatchObject({ code: 0, output: 'Nothing to do.\n' });
+  const applyResult = await fixture.apply(file.replace('2090', '2020'));
+  expect(applyResult).toMatchObject({ code: 0, output: 'Nothing to do.\n' });
 });
 
-test('an export lists every key without its secret; applied again it keeps them and changes nothing else', async () => {
-  await house.run(['key', 'create', '--name', 'By hand', '--organisation', 'bolt', '--tpm', '5000']);
-  await house.database.query(
+test('an export lists every key without its secret, and applying it changes only the management of the keys', async () => {
+  await fixture.run(['key', 'create', '--name', 'By hand', '--organisation', 'bolt', '--tpm', '5000']);
+  await fixture.database.query(
     `INSERT INTO api_key (public_id, secret_hash, name, user_id, department_id, project_id, created_by)
      SELECT 'WithAll1', '\\x00', 'With all', u.id, d.id, (SELECT id FROM project WHERE name = 'Only'), 'test'
        FROM user_account u, department d`,
   );
-  const exported = await house.run(['export']);
-  expect(exported.code).toBe(0);
-  expect(exported.output).not.toMatch(/svc_/);
-  expect(exported.output).toContain('  by-hand:\n    id: ');
-  expect(exported.output).not.toContain('doomed');
-  const first = await house.apply(exported.output);
-  expect(first).toMatchObject({ code: 0, complaint: '' });
-  expect(first.output).toContain('~ key by-hand\n    kept as: none → by-hand\n');
-  expect(first.output).not.toMatch(/budget|rate_limit|metadata|owner/);
-  expect((await house.apply(exported.output)).output).toMatch(/Nothing to do\.\n$/);
-  const second = await house.run(['export']);
-  expect((await house.apply(second.output)).output).toMatch(/Nothing to do\.\n$/);
+  const exportResult = await fixture.run(['export']);
+  expect(exportResult.code).toBe(0);
+  expect(exportResult.output).not.toMatch(/svc_/);
+  expect(exportResult.output).toContain('  by-hand:\n    id: ');
+  expect(exportResult.output).not.toContain('doomed');
+  const firstApply = await fixture.apply(exportResult.output);
+  expect(firstApply).toMatchObject({ code: 0, complaint: '' });
+  expect(firstApply.output).toContain('~ key by-hand\n    kept as: none → by-hand\n');
+  expect(firstApply.output).not.toMatch(/budget|rate_limit|metadata|owner/);
+  expect((await fixture.apply(exportResult.output)).output).toMatch(/Nothing to do\.\n$/);
+  const secondExport = await fixture.run(['export']);
+  expect((await fixture.apply(secondExport.output)).output).toMatch(/Nothing to do\.\n$/);
 });
 
-test('whatever limits a key is given, its export brings the same ones back', async () => {
+test('an export restores exactly the limits that a key was given', async () => {
   const money = fc
     .bigInt({ min: 0n, max: 10n ** 15n })
     .map((nano) => `${nano / 10n ** 9n}.${String(nano % 10n ** 9n).padStart(9, '0')}`);
@@ -307,11 +310,11 @@ test('whatever limits a key is given, its export brings the same ones back', asy
         ...(model && { model_budgets: [{ model: 'pen', limit: model[0], period: model[1] }] }),
         ...(label !== undefined && { metadata: { label: label.replaceAll('${', '$${') } }),
       };
-      await house.apply(fileWith(`keys: ${JSON.stringify({ any: fields })}\n`));
-      const text = (await house.run(['export'])).output;
-      const again = await house.apply(text);
-      expect(again).toMatchObject({ code: 0, complaint: '' });
-      expect(again.output).not.toContain('key any');
+      await fixture.apply(fileWith(`keys: ${JSON.stringify({ any: fields })}\n`));
+      const text = (await fixture.run(['export'])).output;
+      const secondApply = await fixture.apply(text);
+      expect(secondApply).toMatchObject({ code: 0, complaint: '' });
+      expect(secondApply.output).not.toContain('key any');
     }),
     { numRuns: 12 },
   );

@@ -1,14 +1,14 @@
-import { CommandHouse } from './command-house';
+import { CommandFixture } from './command-fixture';
 
-let house: CommandHouse;
+let fixture: CommandFixture;
 beforeAll(async () => {
-  house = await CommandHouse.open();
-  await house.database.query("INSERT INTO organisation (name, slug) VALUES ('Acme', 'acme')");
-  await house.database.query(
+  fixture = await CommandFixture.open();
+  await fixture.database.query("INSERT INTO organisation (name, slug) VALUES ('Acme', 'acme')");
+  await fixture.database.query(
     "INSERT INTO department (organisation_id, name) SELECT id, 'Research' FROM organisation WHERE slug = 'acme'",
   );
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
 const PROVIDERS = `version: 1
 providers:
@@ -17,16 +17,16 @@ providers:
 `;
 const LANES = 'lanes: [{ provider: a, model: up, region: eu }, { provider: b, model: up, region: us }]';
 
-const revision = async (): Promise<bigint> => (await house.snapshot()).revision;
+const revision = async (): Promise<bigint> => (await fixture.snapshot()).revision;
 
-test('a changed price is a new version, and the one before stays', async () => {
+test('a changed price becomes a new version and keeps the former one', async () => {
   const file = (price: string): string => `${PROVIDERS}models:\n  m: { ${LANES}, price: { ${price} } }\n`;
-  expect((await house.apply(file('input: 1, output: 2'))).code).toBe(0);
-  const changed = await house.apply(file('input: 0.1, output: 2, cache_read: 0.05'));
-  expect(changed.output).toBe(
+  expect((await fixture.apply(file('input: 1, output: 2'))).code).toBe(0);
+  const applyResult = await fixture.apply(file('input: 0.1, output: 2, cache_read: 0.05'));
+  expect(applyResult.output).toBe(
     '~ model m\n    price input: $1 → $0.1\n    price cache_read: none → $0.05\n0 new, 1 changed.\nApplied.\n',
   );
-  const versions = (await house.snapshot())
+  const versions = (await fixture.snapshot())
     .model('m')
     ?.prices.map(({ rates, source }) => [rates.input, source]);
   expect(versions).toEqual([
@@ -35,16 +35,16 @@ test('a changed price is a new version, and the one before stays', async () => {
   ]);
 });
 
-test('a file that leaves prices and schedules out leaves them alone, and sets other fields back', async () => {
+test('a file without prices and schedules keeps them and resets other fields', async () => {
   const withLimit = `${PROVIDERS}models:\n  m: { ${LANES}, context_tokens: 1000 }\n`;
-  expect((await house.apply(withLimit)).output).toContain('context_tokens: unknown → 1000');
-  const { output } = await house.apply(`${PROVIDERS}models:\n  m: { ${LANES} }\n`);
+  expect((await fixture.apply(withLimit)).output).toContain('context_tokens: unknown → 1000');
+  const { output } = await fixture.apply(`${PROVIDERS}models:\n  m: { ${LANES} }\n`);
   expect(output).toBe('~ model m\n    context_tokens: 1000 → unknown\n0 new, 1 changed.\nApplied.\n');
-  expect((await house.snapshot()).model('m')?.prices).toHaveLength(2);
+  expect((await fixture.snapshot()).model('m')?.prices).toHaveLength(2);
 });
 
-test('lanes: a new order and a removed one are shown and done', async () => {
-  const { output } = await house.apply(
+test('reordered and removed lanes are listed and applied', async () => {
+  const { output } = await fixture.apply(
     `${PROVIDERS}models:\n  m: { lanes: [{ provider: b, model: up, region: us }] }\n`,
   );
   expect(output).toBe(`~ model m
@@ -56,9 +56,9 @@ Applied.
 `);
 });
 
-test('a failed apply changes nothing, and says everything that is wrong', async () => {
-  const before = await revision();
-  const { code, output, complaint } = await house.apply(`${PROVIDERS}models:
+test('a failed apply changes nothing and reports every error', async () => {
+  const revisionBefore = await revision();
+  const { code, output, complaint } = await fixture.apply(`${PROVIDERS}models:
   fresh: { ${LANES}, price: { input: 1, output: 0 } }
   auto: { ${LANES} }
   lost: { lanes: [{ provider: aa, model: up, region: eu }] }
@@ -82,8 +82,8 @@ organisations:
   gateway.yaml:15  organisations.acme.models.nothing: there is no model "nothing"
 Nothing was changed. docs/gateway-yaml.md describes the format.
 `);
-  expect(await revision()).toBe(before);
-  expect((await house.snapshot()).model('fresh')).toBeUndefined();
+  expect(await revision()).toBe(revisionBefore);
+  expect((await fixture.snapshot()).model('fresh')).toBeUndefined();
 });
 
 test('regions of an organisation are refused unless a lane or provider has them', async () => {
@@ -91,15 +91,15 @@ test('regions of an organisation are refused unless a lane or provider has them'
     `${PROVIDERS}models: { m: { lanes: [{ provider: b, model: up, region: ${lane} }] } }
 organisations: { acme: { regions: [eu, mars] } }
 `;
-  const { code, complaint } = await house.apply(file('us'));
+  const { code, complaint } = await fixture.apply(file('us'));
   expect([code, complaint]).toEqual([
     1,
     expect.stringContaining('organisations.acme: Unknown region "mars" in regions. Known regions: eu, us.'),
   ]);
-  expect((await house.run(['plan', house.file('gateway.yaml', file('mars'))])).code).toBe(0);
+  expect((await fixture.run(['plan', fixture.file('gateway.yaml', file('mars'))])).code).toBe(0);
 });
 
-test('aliases move, redirects turn round, access and regions are set; then there is nothing to do', async () => {
+test('aliases, redirects, access and regions are changed, and a second apply changes nothing', async () => {
   const file = (alias: string, from: string, to: string, access: string): string => `${PROVIDERS}models:
   m: { ${LANES} }
   ${from}: { owned_by: us, redirect: ${to} }
@@ -111,8 +111,8 @@ organisations:
     models: { m: ${access} }
     departments: { Research: { models: { m: ${access} } } }
 `;
-  expect((await house.apply(file('x', 'x', 'y', 'allowed'))).code).toBe(0);
-  const { output } = await house.apply(file('y', 'y', 'x', 'blocked'));
+  expect((await fixture.apply(file('x', 'x', 'y', 'allowed'))).code).toBe(0);
+  const { output } = await fixture.apply(file('y', 'y', 'x', 'blocked'));
   expect(output).toContain('    redirect: y → none\n');
   expect(output).toContain('    redirect: none → x\n');
   expect(output).toContain('~ alias short\n    model: x → y\n');
@@ -121,9 +121,9 @@ organisations:
     model m: allowed → blocked
     department Research, model m: allowed → blocked
 `);
-  const snapshot = await house.snapshot();
+  const snapshot = await fixture.snapshot();
   expect(snapshot.resolve('short', Date.now())).toMatchObject({ names: ['short', 'y', 'x'] });
-  const [acme] = await house.database.query<{ id: number; allowed_regions: unknown; department: number }>(
+  const [acme] = await fixture.database.query<{ id: number; allowed_regions: unknown; department: number }>(
     'SELECT o.*, d.id AS department FROM organisation o JOIN department d ON d.organisation_id = o.id',
   );
   expect(acme?.allowed_regions).toBeNull();
@@ -131,116 +131,120 @@ organisations:
   expect(model && snapshot.isOpenTo(model, { organisationId: acme?.id ?? 0, departmentId: null })).toBe(
     false,
   );
-  const before = await revision();
-  expect((await house.apply(file('y', 'y', 'x', 'blocked'))).output).toMatch(/Nothing to do\.\n$/);
-  expect(await revision()).toBe(before);
+  const revisionBefore = await revision();
+  expect((await fixture.apply(file('y', 'y', 'x', 'blocked'))).output).toMatch(/Nothing to do\.\n$/);
+  expect(await revision()).toBe(revisionBefore);
 });
 
-test('schedules are set, changed and kept apart from the price in force', async () => {
+test('schedules are set and changed separately from the current price', async () => {
   const file = (schedules: string): string =>
     `${PROVIDERS}models:\n  m:\n    ${LANES}\n    schedules: [${schedules}]\n`;
-  const night = 'from: 2090-01-01T00:00:00Z, to: 2090-01-02T00:00:00Z';
-  await house.apply(file(`{ ${night}, price: { input: 0.5, output: 0 } }`));
-  expect((await house.apply(file(`{ ${night}, price: { input: 0.50, output: 0 } }`))).output).toMatch(
+  const nightPeriod = 'from: 2090-01-01T00:00:00Z, to: 2090-01-02T00:00:00Z';
+  await fixture.apply(file(`{ ${nightPeriod}, price: { input: 0.5, output: 0 } }`));
+  expect((await fixture.apply(file(`{ ${nightPeriod}, price: { input: 0.50, output: 0 } }`))).output).toMatch(
     /Nothing to do/,
   );
-  const { output } = await house.apply(
+  const { output } = await fixture.apply(
     file(`{ from: 2090-01-01T00:00:00Z, price: { input: 0.25, output: 0 } }`),
   );
   expect(output).toContain(
     'schedule 2090-01-01T00:00:00.000Z until: 2090-01-02T00:00:00.000Z → further notice',
   );
   expect(output).toContain('price input: $0.5 → $0.25');
-  const model = (await house.snapshot()).model('m');
+  const model = (await fixture.snapshot()).model('m');
   expect(model?.schedules.map(({ endsAt, price }) => [endsAt, price.rates.input])).toEqual([
     [null, 250_000_000n],
   ]);
-  expect((await house.snapshot()).resolve('m', Date.now())).toMatchObject({
+  expect((await fixture.snapshot()).resolve('m', Date.now())).toMatchObject({
     lanes: [{ price: { rates: { input: 100_000_000n } } }, expect.anything()],
   });
 });
 
-test('what a file no longer has stays, until --prune puts it away softly', async () => {
-  const only = `version: 1\nproviders:\n  a: { style: openai-style, base_url: "https://a.example/v1", regions: [eu], settings: { anonymous: true } }\n`;
-  const kept = await house.run(['plan', house.file('gateway.yaml', only)]);
-  expect(kept.output).toContain('No longer in the file, kept as it is (--prune puts it away):\n');
-  expect(kept.output).toContain('- model m\n    state: active → paused\n');
-  expect(kept.output).toContain('- provider b\n    visible: true → false\n');
-  expect(kept.output).toMatch(/Nothing to do\.\n$/);
-  expect((await house.apply(only, '--prune')).output).toMatch(/0 new, 0 changed, 5 gone\.\nApplied\.\n$/);
-  const snapshot = await house.snapshot();
+test('objects missing from the file stay until --prune pauses or hides them', async () => {
+  const shortFile = `version: 1\nproviders:\n  a: { style: openai-style, base_url: "https://a.example/v1", regions: [eu], settings: { anonymous: true } }\n`;
+  const planResult = await fixture.run(['plan', fixture.file('gateway.yaml', shortFile)]);
+  expect(planResult.output).toContain('No longer in the file, kept as it is (--prune puts it away):\n');
+  expect(planResult.output).toContain('- model m\n    state: active → paused\n');
+  expect(planResult.output).toContain('- provider b\n    visible: true → false\n');
+  expect(planResult.output).toMatch(/Nothing to do\.\n$/);
+  expect((await fixture.apply(shortFile, '--prune')).output).toMatch(
+    /0 new, 0 changed, 5 gone\.\nApplied\.\n$/,
+  );
+  const snapshot = await fixture.snapshot();
   expect(snapshot.model('m')?.state).toBe('paused');
   expect(snapshot.model('short')).toBeUndefined();
   expect(snapshot.providers.find(({ name }) => name === 'b')?.visible).toBe(false);
-  expect((await house.apply(only, '--prune')).output).toBe('Nothing to do.\n');
+  expect((await fixture.apply(shortFile, '--prune')).output).toBe('Nothing to do.\n');
 });
 
-test('what the file takes over is marked as kept by it', async () => {
-  await house.database.query(
+test('objects taken over by the file are marked as managed by it', async () => {
+  await fixture.database.query(
     "INSERT INTO provider (name, style, base_url) VALUES ('byhand', 'openai-style', 'https://h.example')",
   );
   const file = `version: 1
 providers:
   byhand: { style: openai-style, base_url: "https://h.example" }
 `;
-  const { output } = await house.apply(file);
+  const { output } = await fixture.apply(file);
   expect(output).toContain('~ provider byhand\n    managed: false → true\n');
   expect(output).toContain('! provider byhand has no secret: its lanes are not used until it has one\n');
 });
 
-test('without --yes it asks, and takes no for an answer', async () => {
-  const path = house.file(
+test('apply without --yes asks for confirmation and respects a refusal', async () => {
+  const path = fixture.file(
     'gateway.yaml',
     `${PROVIDERS}models:\n  asked: { ${LANES}, price: { input: 1, output: 0 } }\n`,
   );
-  const refused = await house.run(['apply', path], false);
-  expect(refused).toMatchObject({ code: 1, output: expect.stringContaining('+ model asked') });
-  expect((await house.snapshot()).model('asked')).toBeUndefined();
-  const agreed = await house.run(['apply', path], true);
-  expect(agreed).toMatchObject({ code: 0, output: expect.stringMatching(/Applied\.\n$/) });
-  expect((await house.snapshot()).model('asked')?.state).toBe('active');
+  const refusal = await fixture.run(['apply', path], false);
+  expect(refusal).toMatchObject({ code: 1, output: expect.stringContaining('+ model asked') });
+  expect((await fixture.snapshot()).model('asked')).toBeUndefined();
+  const confirmation = await fixture.run(['apply', path], true);
+  expect(confirmation).toMatchObject({ code: 0, output: expect.stringMatching(/Applied\.\n$/) });
+  expect((await fixture.snapshot()).model('asked')?.state).toBe('active');
 });
 
-test('an answer to a question that is out of date is not acted upon', async () => {
-  const path = house.file(
+test('a confirmation of an outdated plan is not applied', async () => {
+  const path = fixture.file(
     'gateway.yaml',
     `${PROVIDERS}models:\n  asked: { ${LANES}, price: { input: 1, output: 0 }, order: 5 }\n`,
   );
-  const { code, complaint } = await house.run(['apply', path], async () => {
-    await house.database.query("UPDATE model SET display_order = 9 WHERE name = 'asked'");
+  const { code, complaint } = await fixture.run(['apply', path], async () => {
+    await fixture.database.query("UPDATE model SET display_order = 9 WHERE name = 'asked'");
     return true;
   });
   expect(code).toBe(1);
   expect(complaint).toContain('has changed meanwhile');
-  expect((await house.snapshot()).model('asked')?.displayOrder).toBe(9);
+  expect((await fixture.snapshot()).model('asked')?.displayOrder).toBe(9);
 });
 
-test('a provider that moves gets its secret again, since it was kept for the other address only', async () => {
-  house.environment['MOVING'] = 'moving-canary-0123456789';
+test('a provider with a new address needs its secret again, because secrets are bound to the former one', async () => {
+  fixture.environment['MOVING'] = 'moving-canary-0123456789';
   const file = (host: string): string =>
     `version: 1\nproviders:\n  moving:\n    style: openai-style\n    base_url: https://${host}\n    api_key: \${MOVING}\n`;
-  await house.apply(file('old.example'));
-  const { output } = await house.apply(file('new.example'));
+  await fixture.apply(file('old.example'));
+  const { output } = await fixture.apply(file('new.example'));
   expect(output).toContain('secret gateway.yaml: set → changed');
-  const rows = await house.database.query('SELECT host FROM provider_credential WHERE disabled_at IS NULL');
+  const rows = await fixture.database.query('SELECT host FROM provider_credential WHERE disabled_at IS NULL');
   expect(rows).toEqual([{ host: 'https://new.example' }]);
-  // Moved by a file without the secret, it is gone and has to be entered again, although it is the same one.
-  const moved = await house.apply(file('third.example').replace(/ {4}api_key.*\n/, ''));
-  expect(moved.output).toContain('secret gateway.yaml: set → none');
-  const again = await house.apply(file('third.example'));
-  expect(again.output).toContain('secret gateway.yaml: none → set');
-  expect((await house.apply(file('third.example'))).output).toMatch(/Nothing to do\.\n$/);
-  await house.apply(file('new.example'));
-  const without = file('new.example').replace(/ {4}api_key.*\n/, '');
-  expect((await house.apply(without, '--prune')).output).toContain(
+  // Moved without the secret in the file: the stored one is deleted and has to be entered again, even if unchanged.
+  const movedResult = await fixture.apply(file('third.example').replace(/ {4}api_key.*\n/, ''));
+  expect(movedResult.output).toContain('secret gateway.yaml: set → none');
+  const secondApply = await fixture.apply(file('third.example'));
+  expect(secondApply.output).toContain('secret gateway.yaml: none → set');
+  expect((await fixture.apply(file('third.example'))).output).toMatch(/Nothing to do\.\n$/);
+  await fixture.apply(file('new.example'));
+  const fileWithoutSecret = file('new.example').replace(/ {4}api_key.*\n/, '');
+  expect((await fixture.apply(fileWithoutSecret, '--prune')).output).toContain(
     '- provider moving\n    secret gateway.yaml: set → none',
   );
-  expect(await house.database.query('SELECT FROM provider_credential WHERE disabled_at IS NULL')).toEqual([]);
+  expect(await fixture.database.query('SELECT FROM provider_credential WHERE disabled_at IS NULL')).toEqual(
+    [],
+  );
 });
 
-test('an apply leaves an entry for each thing it changes, by the command line, without secrets', async () => {
-  house.environment['ENTRY_KEY'] = 'upstream-secret-of-c';
-  const before = await entryCount();
+test('apply logs an entry for each change, as the command line and without secrets', async () => {
+  fixture.environment['ENTRY_KEY'] = 'upstream-secret-of-c';
+  const entriesBefore = await entryCount();
   const file = `version: 1
 providers:
   c: { style: openai-style, base_url: "https://c.example/v1", regions: [eu], api_key: "\${ENTRY_KEY}" }
@@ -249,13 +253,13 @@ models:
 organisations:
   acme: { models: { seen: allowed } }
 `;
-  await house.run(['plan', house.file('gateway.yaml', file)]);
-  expect(await entryCount()).toBe(before);
-  expect((await house.apply(file)).code).toBe(0);
-  const entries = await house.database.query<Record<string, unknown>>(
+  await fixture.run(['plan', fixture.file('gateway.yaml', file)]);
+  expect(await entryCount()).toBe(entriesBefore);
+  expect((await fixture.apply(file)).code).toBe(0);
+  const entries = await fixture.database.query<Record<string, unknown>>(
     `SELECT actor_kind, actor_label, object_type, object_label, changes FROM activity
       WHERE action = 'catalogue.imported' ORDER BY id OFFSET $1`,
-    [before],
+    [entriesBefore],
   );
   expect(entries).toMatchObject([
     { actor_kind: 'system', actor_label: 'command line', object_type: 'provider', object_label: 'c' },
@@ -263,12 +267,12 @@ organisations:
     { object_type: 'organisation', object_label: 'acme', changes: { 'model seen': [null, 'allowed'] } },
   ]);
   expect(JSON.stringify(entries)).not.toContain('upstream-secret-of-c');
-  expect((await house.apply(file)).output).toMatch(/Nothing to do\.\n$/);
-  expect(await entryCount()).toBe(before + 3);
+  expect((await fixture.apply(file)).output).toMatch(/Nothing to do\.\n$/);
+  expect(await entryCount()).toBe(entriesBefore + 3);
 });
 
 async function entryCount(): Promise<number> {
-  const [row] = await house.database.query<{ count: number }>(
+  const [row] = await fixture.database.query<{ count: number }>(
     "SELECT count(*)::integer AS count FROM activity WHERE action = 'catalogue.imported'",
   );
   return row?.count ?? 0;

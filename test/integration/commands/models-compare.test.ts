@@ -1,76 +1,79 @@
 import { ScriptedSupplier } from '../../support/scripted-supplier';
 import { startSimulator, type Simulator } from '../../support/simulator';
-import { CommandHouse, type Spoken } from './command-house';
+import { CommandFixture, type CommandResult } from './command-fixture';
 
-/** Ours beside what a vendor's own list of models says. */
-let house: CommandHouse;
+/** Compares the catalogue with the model lists that vendors publish. */
+let fixture: CommandFixture;
 let vendor: Simulator;
 let other: ScriptedSupplier;
 
-const SECRET = 'sim-1234567890';
+const VENDOR_SECRET = 'sim-1234567890';
 const price = 'price: { input: 1, output: 1 }';
 
 beforeAll(async () => {
-  house = await CommandHouse.open();
+  fixture = await CommandFixture.open();
   vendor = await startSimulator();
   other = await ScriptedSupplier.start();
-  house.environment['A_KEY'] = SECRET;
+  fixture.environment['A_KEY'] = VENDOR_SECRET;
 });
 afterAll(async () => {
   await vendor.stop();
   await other.stop();
-  await house.close();
+  await fixture.close();
 });
 
-/** Providers by name, and models with lanes and facts. */
-async function serve(providers: Readonly<Record<string, string>>, models: Readonly<Record<string, string>>) {
-  const described = (all: Readonly<Record<string, string>>, more: string): string =>
+/** Applies a file with these providers and these models. */
+async function applyCatalogue(
+  providers: Readonly<Record<string, string>>,
+  models: Readonly<Record<string, string>>,
+) {
+  const formatEntries = (all: Readonly<Record<string, string>>, more: string): string =>
     Object.entries(all)
       .map(([name, text]) => `  ${name}: { ${text}, ${more} }\n`)
       .join('');
-  const { complaint } = await house.apply(
-    `version: 1\nproviders:\n${described(providers, 'api_key: "${A_KEY}"')}models:\n${described(models, price)}`,
+  const { complaint } = await fixture.apply(
+    `version: 1\nproviders:\n${formatEntries(providers, 'api_key: "${A_KEY}"')}models:\n${formatEntries(models, price)}`,
     '--prune',
   );
   expect(complaint).toBe('');
 }
 const lane = (provider: string, model: string, more = ''): string =>
   `{ provider: ${provider}, model: ${model}, region: eu${more} }`;
-const on = (...lanes: string[]): string => `lanes: [${lanes.join(', ')}]`;
-const compare = (...words: string[]): Promise<Spoken> => house.run(['models', 'compare', ...words]);
+const lanesOf = (...lanes: string[]): string => `lanes: [${lanes.join(', ')}]`;
+const compare = (...words: string[]): Promise<CommandResult> => fixture.run(['models', 'compare', ...words]);
 const factsOf = async (name: string): Promise<object | undefined> =>
-  (await house.database.query<{ facts: object }>('SELECT facts FROM model WHERE name = $1', [name]))[0]
+  (await fixture.database.query<{ facts: object }>('SELECT facts FROM model WHERE name = $1', [name]))[0]
     ?.facts;
-const everyone = (): Record<string, string> => ({
+const vendorProviders = (): Record<string, string> => ({
   claude: `style: messages-style, base_url: "${vendor.url}"`,
   gpt: `style: openai-style, base_url: "${vendor.url}/v1"`,
 });
 
-test('what a vendor lists otherwise, or not at all, is told; aliases and deployments are not', async () => {
-  await serve(
+test('models that a vendor lists differently or not at all are reported, except aliases and deployments', async () => {
+  await applyCatalogue(
     {
-      ...everyone(),
+      ...vendorProviders(),
       closed: 'style: openai-style, base_url: "http://127.0.0.1:9/v1"',
       deployments: `style: openai-style, base_url: "${vendor.url}", settings: { profile: azure }`,
     },
     {
-      alias: on(lane('claude', 'claude-sonnet-4-5')),
-      away: on(lane('closed', 'gpt-5.5')),
-      ended: on(lane('claude', 'claude-2')),
-      gone: on(lane('gpt', 'gpt-3')),
-      house: on(lane('deployments', 'mine')),
-      known: on(lane('claude', 'claude-opus-5-5'), lane('gpt', 'gpt-5.5')),
-      mixed: on(lane('claude', 'claude-opus-5', ', facts: claude-opus-4-5'), lane('gpt', 'gpt-5.5')),
-      narrow: `${on(lane('claude', 'claude-opus-5'))}, facts: { window: 400000 }`,
-      own: on(lane('claude', 'sim-large')),
-      wide: `${on(lane('claude', 'claude-opus-4-8'))}, facts: { window: 2000000, schema: none, thinking: { efforts: [low], usual: low, unasked: false, can_stop: true } }`,
+      alias: lanesOf(lane('claude', 'claude-sonnet-4-5')),
+      away: lanesOf(lane('closed', 'gpt-5.5')),
+      ended: lanesOf(lane('claude', 'claude-2')),
+      gone: lanesOf(lane('gpt', 'gpt-3')),
+      house: lanesOf(lane('deployments', 'mine')),
+      known: lanesOf(lane('claude', 'claude-opus-5-5'), lane('gpt', 'gpt-5.5')),
+      mixed: lanesOf(lane('claude', 'claude-opus-5', ', facts: claude-opus-4-5'), lane('gpt', 'gpt-5.5')),
+      narrow: `${lanesOf(lane('claude', 'claude-opus-5'))}, facts: { window: 400000 }`,
+      own: lanesOf(lane('claude', 'sim-large')),
+      wide: `${lanesOf(lane('claude', 'claude-opus-4-8'))}, facts: { window: 2000000, schema: none, thinking: { efforts: [low], usual: low, unasked: false, can_stop: true } }`,
     },
   );
   const { code, output } = await compare();
   expect(output.split('\n')).toEqual([
     expect.stringMatching(/^claude: \d+ models listed, differences:$/),
     '  ended (claude-2): the vendor has no model of this name',
-    // Its other lane reads more.
+    // The other lane of this model has a larger window.
     '  mixed (claude-opus-5): window 200000 here, 1000000 at the vendor (sets less aside)',
     '  mixed (claude-opus-5): max_output 64000 here, 128000 at the vendor',
     '  mixed (claude-opus-5): thinking enabled; low, medium, high here, adaptive; low, medium, high, xhigh, max at the vendor',
@@ -86,28 +89,28 @@ test('what a vendor lists otherwise, or not at all, is told; aliases and deploym
     '',
   ]);
   expect(code).toBe(1);
-  const told = await house.run(['doctor', '--vendors']);
-  expect(told.output).toContain(
+  const doctorResult = await fixture.run(['doctor', '--vendors']);
+  expect(doctorResult.output).toContain(
     'warn  models of claude: ended (claude-2): the vendor has no model of this name; ',
   );
-  expect(told.output).toContain('warn  models of closed: could not be asked: connect ECONNREFUSED');
-  expect((await house.run(['doctor'])).output).not.toContain('models of claude');
+  expect(doctorResult.output).toContain('warn  models of closed: could not be asked: connect ECONNREFUSED');
+  expect((await fixture.run(['doctor'])).output).not.toContain('models of claude');
 });
 
-test('figures are taken over as the operator says, on record; what sets less aside, only with --lower', async () => {
+test('--take applies and logs vendor values, and applies values that lower the hold only with --lower', async () => {
   const models = {
-    narrow: `${on(lane('claude', 'claude-opus-5'))}, facts: { window: 400000, sampling: free }`,
-    wide: `${on(lane('claude', 'claude-opus-4-8'))}, facts: { window: 2000000, schema: none }`,
+    narrow: `${lanesOf(lane('claude', 'claude-opus-5'))}, facts: { window: 400000, sampling: free }`,
+    wide: `${lanesOf(lane('claude', 'claude-opus-4-8'))}, facts: { window: 2000000, schema: none }`,
   };
-  await serve(everyone(), models);
-  const kept = await compare('--take', 'narrow');
-  expect([kept.code, kept.output]).toEqual([
+  await applyCatalogue(vendorProviders(), models);
+  const managedResult = await compare('--take', 'narrow');
+  expect([managedResult.code, managedResult.output]).toEqual([
     1,
     expect.stringContaining(
       'narrow: not taken over, it is kept by a gateway file: put "facts: {"window":1000000}" there and apply it\n',
     ),
   ]);
-  await house.database.query('UPDATE model SET managed = false');
+  await fixture.database.query('UPDATE model SET managed = false');
   const { code, output } = await compare('--provider', 'claude', '--take', 'narrow,wide,absent');
   expect(code).toBe(1);
   expect(output).toContain(
@@ -121,7 +124,7 @@ test('figures are taken over as the operator says, on record; what sets less asi
     'wide: taken over, {"window":1000000}',
   );
   expect(await factsOf('wide')).toEqual({ window: 1_000_000, schema: 'anthropic' });
-  const entries = await house.database.query(
+  const entries = await fixture.database.query(
     `SELECT object_label, actor_label, changes->'facts'->1 AS facts, reason FROM activity
       WHERE action = 'model.changed' AND reason LIKE 'as the list%' ORDER BY id`,
   );
@@ -137,59 +140,67 @@ test('figures are taken over as the operator says, on record; what sets less asi
       reason: 'as the list of models of claude says',
     })),
   );
-  const same = await compare();
-  expect([same.code, same.output]).toEqual([
+  const secondCompare = await compare();
+  expect([secondCompare.code, secondCompare.output]).toEqual([
     0,
     expect.stringMatching(/^claude: \d+ models listed, nothing differs\n$/),
   ]);
   expect((await compare('--provider', 'nobody')).code).toBe(64);
 });
 
-describe('a list that is long, strange or refused', () => {
+describe('A long, malformed or refused model list', () => {
   const page = (ids: string[], more = false): object => ({
     data: ids.map((id) => ({ type: 'model', id })),
     has_more: more,
     last_id: ids.at(-1),
   });
-  const asked = async (style: string): Promise<string> => {
-    await serve({ other: `style: ${style}, base_url: "${other.url}"` }, { m: on(lane('other', 'm-7')) });
-    other.heard.length = 0;
+  const compareOther = async (style: string): Promise<string> => {
+    await applyCatalogue(
+      { other: `style: ${style}, base_url: "${other.url}"` },
+      { m: lanesOf(lane('other', 'm-7')) },
+    );
+    other.requests.length = 0;
     return (await compare()).output.trim();
   };
 
-  test('is read page by page, ten at most', async () => {
+  test('is read page by page, up to ten pages', async () => {
     const pages = new Map([
       ['/v1/models?limit=1000', page(['m-1', 'm-2'], true)],
       ['/v1/models?limit=1000&after_id=m-2', page(['m-7'])],
     ]);
     other.answer = ({ path }) => ({ body: pages.get(path) ?? {} });
-    expect(await asked('messages-style')).toBe('other: 3 models listed, nothing differs');
-    expect(other.heard[0]?.headers).toMatchObject({ 'x-api-key': SECRET, 'anthropic-version': '2023-06-01' });
-    let served = 0;
+    expect(await compareOther('messages-style')).toBe('other: 3 models listed, nothing differs');
+    expect(other.requests[0]?.headers).toMatchObject({
+      'x-api-key': VENDOR_SECRET,
+      'anthropic-version': '2023-06-01',
+    });
+    let servedPages = 0;
     other.answer = ({ path }) =>
-      path.endsWith('/m-7') ? { status: 404, body: {} } : { body: page([`n-${(served += 1)}`], true) };
-    expect(await asked('messages-style')).toContain('m (m-7): the vendor has no model of this name');
-    expect(other.heard).toHaveLength(11);
+      path.endsWith('/m-7') ? { status: 404, body: {} } : { body: page([`n-${(servedPages += 1)}`], true) };
+    expect(await compareOther('messages-style')).toContain('m (m-7): the vendor has no model of this name');
+    expect(other.requests).toHaveLength(11);
   });
 
-  test('has no secret in its words, and no redirect is followed', async () => {
-    other.answer = { status: 401, body: { error: { message: `no\n\u001b[31m${SECRET}` } } };
-    expect(await asked('openai-style')).toBe('other: could not be asked: it answered 401: no [31m[redacted]');
-    expect(other.heard.map(({ path, headers }) => [path, headers.authorization])).toEqual([
-      ['/v1/models', `Bearer ${SECRET}`],
+  test('prints no secret, and redirects are not followed', async () => {
+    other.answer = { status: 401, body: { error: { message: `no\n\u001b[31m${VENDOR_SECRET}` } } };
+    expect(await compareOther('openai-style')).toBe(
+      'other: could not be asked: it answered 401: no [31m[redacted]',
+    );
+    expect(other.requests.map(({ path, headers }) => [path, headers.authorization])).toEqual([
+      ['/v1/models', `Bearer ${VENDOR_SECRET}`],
     ]);
     other.answer = { status: 302, headers: { location: vendor.url }, body: '' };
-    expect(await asked('openai-style')).toBe(
+    expect(await compareOther('openai-style')).toBe(
       'other: could not be asked: it answered 302 without a list of models',
     );
     other.answer = { body: '<html>' };
-    expect(await asked('openai-style')).toContain('it answered 200 without a list of models');
+    expect(await compareOther('openai-style')).toContain('it answered 200 without a list of models');
     other.answer = { body: { data: [], more: 'x'.repeat(5 * 1024 * 1024) } };
-    expect(await asked('openai-style')).toContain('other: could not be asked: ');
+    expect(await compareOther('openai-style')).toContain('other: could not be asked: ');
   });
 
-  test('may be bare, and what is no model in it is left out', async () => {
+  test('can be a bare array, and entries that are not models are ignored', async () => {
     other.answer = { body: [{ id: 'm-7', max_input_tokens: '9' }, { id: 7 }, null, 'm-8'] };
-    expect(await asked('openai-style')).toBe('other: 1 models listed, nothing differs');
+    expect(await compareOther('openai-style')).toBe('other: 1 models listed, nothing differs');
   });
 });

@@ -10,7 +10,7 @@ import { startTestApp, type TestApp } from '../../support/app';
 
 const dollar = 1_000_000_000n;
 
-describe('the money commands, beside a running service', () => {
+describe('The money commands of a running service', () => {
   let app: TestApp;
   let database: TestDatabase;
   let supplier: Simulator;
@@ -76,9 +76,9 @@ describe('the money commands, beside a running service', () => {
     });
     return { code, output };
   };
-  const span = ['--from', '2026-01-01', '--to', '2100-01-01'];
+  const dateRange = ['--from', '2026-01-01', '--to', '2100-01-01'];
 
-  test('journal:forget lists what dead nodes hold, and gives one up when told to', async () => {
+  test('journal:forget lists money held by dead nodes and releases it on request', async () => {
     const store = new PostgresMoneyStore(app.database);
     const lease = uuidv7();
     await store.beat(lease, 'lost-node', true, 'gone:/data/journal');
@@ -89,38 +89,38 @@ describe('the money commands, beside a running service', () => {
       database.ownerUrl,
       "UPDATE escrow_lease SET expires_at = now() - interval '1 s' WHERE node = 'lost-node'",
     );
-    const listed = await run('journal:forget');
-    expect(listed.output).toMatch(/^lost-node, last heard \S+Z, journal gone:\/data\/journal\n/m);
-    expect(listed.output).toContain(`wallet ${wallet}: 0.0015 USD held`);
-    const done = await run('journal:forget', 'lost-node');
-    expect(done).toMatchObject({ code: 0 });
-    expect(done.output).toContain('Forgotten: what lost-node held is free.');
+    const listResult = await run('journal:forget');
+    expect(listResult.output).toMatch(/^lost-node, last heard \S+Z, journal gone:\/data\/journal\n/m);
+    expect(listResult.output).toContain(`wallet ${wallet}: 0.0015 USD held`);
+    const forgetResult = await run('journal:forget', 'lost-node');
+    expect(forgetResult).toMatchObject({ code: 0 });
+    expect(forgetResult.output).toContain('Forgotten: what lost-node held is free.');
     expect((await run('journal:forget')).output).toContain('No dead node holds anything.\n');
   });
 
-  test('money:verify', async () => {
+  test('money:verify passes every check', async () => {
     const { code, output } = await run('money:verify');
     expect(output).toMatch(/money:verify: 6 of 6 hold\n$/);
     expect(code).toBe(0);
   });
 
   test('money:rerate reproduces every stored cost', async () => {
-    const { code, output } = await run('money:rerate', ...span);
+    const { code, output } = await run('money:rerate', ...dateRange);
     expect(output).toContain('3 records, 0 differ: 0 USD');
     expect(code).toBe(0);
   });
 
-  test('money:rerate of one day is of that day', async () => {
+  test('money:rerate of one day covers only that day', async () => {
     const [{ day } = { day: '' }] = await app.database.query<{ day: string }>(
       `SELECT to_char(min(created_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day FROM request_record`,
     );
     const { output } = await run('money:rerate', '--from', day, '--to', day);
     expect(output).toMatch(/^[123] records, 0 differ: 0 USD$/m);
-    const none = await run('money:rerate', '--from', day, '--to', `${day}T00:00:00Z`);
-    expect(none.output).toContain('0 records, 0 differ');
+    const emptyResult = await run('money:rerate', '--from', day, '--to', `${day}T00:00:00Z`);
+    expect(emptyResult.output).toContain('0 records, 0 differ');
   });
 
-  test('money:rerate with another price shows the difference, and posts it once', async () => {
+  test('money:rerate with another price prints the difference and posts it once', async () => {
     const usd = parseUsdPerMillion;
     const price = await app.database.transaction((tx) =>
       new PriceService().addPrice(tx, {
@@ -139,20 +139,20 @@ describe('the money commands, beside a running service', () => {
       'SELECT DISTINCT price_id FROM request_record WHERE wallet_id = $1',
       [wallet],
     );
-    const shown = await run('money:rerate', ...span, '--price', `${old}=${price.id}`);
-    expect(shown.output).toMatch(/3 records, 3 differ: \+0\.\d+ USD/);
+    const dryRun = await run('money:rerate', ...dateRange, '--price', `${old}=${price.id}`);
+    expect(dryRun.output).toMatch(/3 records, 3 differ: \+0\.\d+ USD/);
     expect(await balance()).toBe(dollar - spent);
 
-    const applied = await run('money:rerate', ...span, '--price', `${old}=${price.id}`, '--apply');
-    expect(applied.output).toContain('posted 3 corrections');
-    const after = await balance();
-    // Each cost was rounded up once, so twice the price is at most a nano short a request.
-    expect(dollar - after - 2n * spent <= 0n && dollar - after - 2n * spent >= -3n).toBe(true);
+    const applyResult = await run('money:rerate', ...dateRange, '--price', `${old}=${price.id}`, '--apply');
+    expect(applyResult.output).toContain('posted 3 corrections');
+    const balanceAfter = await balance();
+    // Each cost was rounded up once, so the doubled price is at most one nano-dollar lower per request.
+    expect(dollar - balanceAfter - 2n * spent <= 0n && dollar - balanceAfter - 2n * spent >= -3n).toBe(true);
 
-    expect((await run('money:rerate', ...span, '--price', `${old}=${price.id}`, '--apply')).output).toContain(
-      'posted 0 corrections',
-    );
-    expect(await balance()).toBe(after);
+    expect(
+      (await run('money:rerate', ...dateRange, '--price', `${old}=${price.id}`, '--apply')).output,
+    ).toContain('posted 0 corrections');
+    expect(await balance()).toBe(balanceAfter);
     expect((await run('money:verify')).code).toBe(0);
   });
 });

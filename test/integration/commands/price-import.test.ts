@@ -1,10 +1,10 @@
-import { CommandHouse } from './command-house';
+import { CommandFixture } from './command-fixture';
 
-let house: CommandHouse;
-let prices: string;
+let fixture: CommandFixture;
+let pricesPath: string;
 beforeAll(async () => {
-  house = await CommandHouse.open();
-  await house.apply(`version: 1
+  fixture = await CommandFixture.open();
+  await fixture.apply(`version: 1
 providers:
   one: { style: openai-style, base_url: "https://one.example/v1", regions: [eu], settings: { anonymous: true } }
   other: { style: openai-style, base_url: "https://other.example/v1", settings: { anonymous: true } }
@@ -17,7 +17,7 @@ models:
       - { provider: other, model: else, region: us, price: { input: 8, output: 0 } }
   orphan: { lanes: [{ provider: one, model: orphan-upstream, region: eu }], price: { input: 1, output: 0 } }
 `);
-  prices = house.file(
+  pricesPath = fixture.file(
     'prices.json',
     `{
       "sample_spec": {"litellm_provider": "one"},
@@ -30,11 +30,11 @@ models:
     }`,
   );
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
-test('an import shows what is new, changed, gone and kept, and changes nothing', async () => {
-  const before = (await house.snapshot()).revision;
-  const { code, output } = await house.run(['import', 'litellm-prices', prices]);
+test('an import lists new, changed, missing and kept prices and changes nothing', async () => {
+  const revisionBefore = (await fixture.snapshot()).revision;
+  const { code, output } = await fixture.run(['import', 'litellm-prices', pricesPath]);
   expect(code).toBe(0);
   expect(output).toBe(`~ model bare
     price input: none → $10
@@ -58,21 +58,21 @@ Keys without a place here:
   secret_sauce (1)
 1 new, 2 changed, 1 gone. Nothing was changed; --apply does it.
 `);
-  expect((await house.snapshot()).revision).toBe(before);
+  expect((await fixture.snapshot()).revision).toBe(revisionBefore);
 });
 
-test('--only takes what is named, --apply writes it, a price set by hand stays', async () => {
-  const { output } = await house.run([
+test('--only limits the import, --apply writes it, and a manual price is kept', async () => {
+  const { output } = await fixture.run([
     'import',
     'litellm-prices',
-    prices,
+    pricesPath,
     '--only',
     'bare-upstream',
     '--apply',
   ]);
   expect(output).toContain('0 new, 1 changed, 1 gone. Applied.');
-  await house.run(['import', 'litellm-prices', prices, '--apply']);
-  const snapshot = await house.snapshot();
+  await fixture.run(['import', 'litellm-prices', pricesPath, '--apply']);
+  const snapshot = await fixture.snapshot();
   expect(snapshot.model('bare')?.prices[0]).toMatchObject({
     source: 'import litellm-prices by command line',
     laneId: null,
@@ -83,7 +83,7 @@ test('--only takes what is named, --apply writes it, a price set by hand stays',
   const chain = snapshot.resolve('chain', Date.now());
   if (chain.kind !== 'found') throw new Error(chain.code);
   expect(chain.lanes.map(({ price }) => price.rates.input)).toEqual([1_000_000_000n, 8_000_000_000n]);
-  const entries = await house.database.query<Record<string, unknown>>(
+  const entries = await fixture.database.query<Record<string, unknown>>(
     "SELECT actor_label, object_type, changes FROM activity WHERE object_label = 'bare' ORDER BY id",
   );
   expect(entries.at(-1)).toMatchObject({
@@ -93,23 +93,23 @@ test('--only takes what is named, --apply writes it, a price set by hand stays',
   });
 });
 
-test('a second import finds nothing to do', async () => {
-  const { output } = await house.run(['import', 'litellm-prices', prices, '--apply']);
+test('a second import changes nothing', async () => {
+  const { output } = await fixture.run(['import', 'litellm-prices', pricesPath, '--apply']);
   expect(output).toMatch(/\nNothing to do\.\n$/);
 });
 
-test('a price that was imported is replaced by the next import, one set by hand with --overwrite', async () => {
-  const dearer = house.file(
+test('an imported price is replaced by the next import, and a manual price only with --overwrite', async () => {
+  const higherPrices = fixture.file(
     'api.json',
     `{"theirs": {"models": {"bare-upstream": {"cost": {"input": 11, "output": 20}},
                             "hand-upstream": {"cost": {"input": 9.5, "output": 0}}}}}`,
   );
-  const words = ['import', 'models-dev', dearer, '--provider', 'one=theirs', '--apply'];
-  const { output } = await house.run(words);
+  const args = ['import', 'models-dev', higherPrices, '--provider', 'one=theirs', '--apply'];
+  const { output } = await fixture.run(args);
   expect(output).toContain('~ model bare\n    price input: $10 → $11\n');
   expect(output).toContain('price input is $7, in the list $9.5');
-  expect((await house.run([...words, '--overwrite'])).output).toContain('price input: $7 → $9.5');
-  expect((await house.snapshot()).model('by-hand')?.prices.map(({ rates }) => rates.input)).toEqual([
+  expect((await fixture.run([...args, '--overwrite'])).output).toContain('price input: $7 → $9.5');
+  expect((await fixture.snapshot()).model('by-hand')?.prices.map(({ rates }) => rates.input)).toEqual([
     9_500_000_000n,
     7_000_000_000n,
   ]);
@@ -118,8 +118,8 @@ test('a price that was imported is replaced by the next import, one set by hand 
 test.each([
   [['--provider', 'onne'], 'There is no provider "onne"; did you mean "one"?'],
   [['--provider', 'one=strange'], 'The list has no provider "strange"; did you mean "stranger"?'],
-])('a provider that is not there (%j) is a matter of usage', async (words, message) => {
-  const { code, complaint } = await house.run(['import', 'litellm-prices', prices, ...words]);
+])('an unknown provider (%j) is a usage error', async (words, message) => {
+  const { code, complaint } = await fixture.run(['import', 'litellm-prices', pricesPath, ...words]);
   expect(code).toBe(64);
   expect(complaint).toContain(message);
 });

@@ -2,29 +2,29 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { commands } from '#inside/commands/run-command';
 import { makeScratchFolder } from '../../support/scratch';
-import { type Outcome, Program } from '../../system/program';
+import { type ProgramOutcome, Program } from '../../system/program';
 
 const project = join(__dirname, '../../..');
-const program = join(project, 'bin/switchboard.cjs');
+const cliPath = join(project, 'bin/switchboard.cjs');
 
-const elsewhere = makeScratchFolder('switchboard-elsewhere-');
-afterAll(() => rmSync(elsewhere, { recursive: true }));
+const scratchFolder = makeScratchFolder('switchboard-elsewhere-');
+afterAll(() => rmSync(scratchFolder, { recursive: true }));
 
-const run = (...words: string[]): Promise<Outcome> => {
+const run = (...words: string[]): Promise<ProgramOutcome> => {
   const environment = { PATH: process.env['PATH'] };
-  return Program.run(process.execPath, [program, ...words], environment, { folder: elsewhere }).finish(
+  return Program.run(process.execPath, [cliPath, ...words], environment, { folder: scratchFolder }).finish(
     60_000,
   );
 };
 
-test('the program prints what its command says and nothing else, from any folder', async () => {
-  const help = await run('--help');
-  expect([help.code, help.complaint]).toEqual([0, '']);
-  expect(help.output).toMatch(/^Commands:\n {2}plan FILE/);
-  const unknown = await run('no-such-command');
-  expect([unknown.code, unknown.output]).toEqual([64, '']);
-  expect(unknown.complaint).toMatch(/^There is no command "no-such-command"\.\n/);
-  expect(unknown.complaint).not.toMatch(/npm|\.env/);
+test('the program prints only the output of its command, from any folder', async () => {
+  const helpResult = await run('--help');
+  expect([helpResult.code, helpResult.complaint]).toEqual([0, '']);
+  expect(helpResult.output).toMatch(/^Commands:\n {2}plan FILE/);
+  const unknownResult = await run('no-such-command');
+  expect([unknownResult.code, unknownResult.output]).toEqual([64, '']);
+  expect(unknownResult.complaint).toMatch(/^There is no command "no-such-command"\.\n/);
+  expect(unknownResult.complaint).not.toMatch(/npm|\.env/);
 });
 
 test.each([
@@ -33,17 +33,17 @@ test.each([
   ['backup', 'copies'],
   ['key', 'list'],
   ['apply', 'gateway.yaml', '--yes'],
-])('%s where there is no installation says so and makes none', async (...words) => {
+])('%s without an installation prints an error and creates none', async (...words) => {
   const { code, output, complaint } = await run(...words);
   expect([code, output]).toEqual([78, '']);
   expect(complaint).toMatch(
     /^There is no installation in \S+\/\.data\. Give the command the settings of the service/,
   );
-  expect(existsSync(join(elsewhere, '.data'))).toBe(false);
+  expect(existsSync(join(scratchFolder, '.data'))).toBe(false);
 });
 
-/** Every call of the command line in README and documents, in blocks and in sentences. */
-function documented(): { readonly file: string; readonly line: string }[] {
+/** Finds every command line in the README and the documents, in code blocks and in sentences. */
+function findDocumentedCalls(): { readonly file: string; readonly line: string }[] {
   const folder = join(project, 'docs');
   const files = [
     'README.md',
@@ -58,16 +58,16 @@ function documented(): { readonly file: string; readonly line: string }[] {
   );
 }
 
-test('every documented command is one that there is, with options that it has', () => {
-  const calls = documented().filter(({ line }) => !line.includes('|'));
+test('every documented command and option exists', () => {
+  const calls = findDocumentedCalls().filter(({ line }) => !line.includes('|'));
   expect(calls.length).toBeGreaterThan(20);
-  const faults = calls.flatMap(({ file, line }) => {
-    const words = line.split(/\s+/);
-    const name = [words.slice(0, 2).join(' '), words[0] ?? ''].find((each) => each in commands);
+  const problems = calls.flatMap(({ file, line }) => {
+    const args = line.split(/\s+/);
+    const name = [args.slice(0, 2).join(' '), args[0] ?? ''].find((each) => each in commands);
     const command = name === undefined ? undefined : commands[name];
     if (command === undefined) return [`${file}: no command: ${line}`];
-    const unknown = words.filter((word) => word.startsWith('--') && !command.usage.includes(word));
+    const unknown = args.filter((word) => word.startsWith('--') && !command.usage.includes(word));
     return unknown.map((option) => `${file}: ${option} is no option of ${name}`);
   });
-  expect(faults).toEqual([]);
+  expect(problems).toEqual([]);
 });

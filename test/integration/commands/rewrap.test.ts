@@ -8,12 +8,18 @@ import { AutoSalts } from '#product/autorouter';
 import { startTestApp, type TestApp } from '../../support/app';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { startSimulator, type Simulator } from '../../support/simulator';
-import { addHouse, askModel, evaluated, type House, setQuality } from '../quality/house';
+import {
+  addQualityFixture,
+  askModel,
+  waitForEvaluation,
+  type QualityFixture,
+  setQuality,
+} from '../quality/quality-fixture';
 
 const former = 'the-former-master-key-0123456789abcdef';
 const current = 'the-current-master-key-0123456789abcde';
-/** Bytes that are no secret, or one that nobody can read back. */
-const plain = [
+/** Byte columns that are not secret or cannot be decrypted by design. */
+const plainColumns = [
   'activity_block',
   'autorouter_session.session_hash',
   'idempotent_answer.ciphertext',
@@ -30,7 +36,7 @@ const plain = [
 let database: TestDatabase;
 let simulator: Simulator;
 let app: TestApp;
-let house: House;
+let fixture: QualityFixture;
 
 const start = (masterKey: string): Promise<TestApp> =>
   startTestApp({
@@ -42,7 +48,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   simulator = await startSimulator();
   app = await start(former);
-  house = await addHouse(app, 'rewrapped');
+  fixture = await addQualityFixture(app, 'rewrapped');
 });
 afterAll(async () => {
   await app.close();
@@ -50,84 +56,92 @@ afterAll(async () => {
   await database.drop();
 });
 
-test('every column of bytes is listed as sealed, or known to be no secret', async () => {
+test('every byte column is listed as sealed or as not secret', async () => {
   const rows = await app.database.query<{ table: string; column: string }>(
     `SELECT c.table_name AS table, c.column_name AS column FROM information_schema.columns c
        JOIN information_schema.tables t USING (table_schema, table_name)
       WHERE c.table_schema = 'public' AND c.data_type = 'bytea' AND t.table_type = 'BASE TABLE'`,
   );
   const isPlain = (table: string, name: string): boolean =>
-    plain.includes(table) || plain.includes(name) || /[._](hash|digest)$/.test(name);
-  const left = rows
+    plainColumns.includes(table) || plainColumns.includes(name) || /[._](hash|digest)$/.test(name);
+  const sealedInDatabase = rows
     .map(({ table, column }) => [table, `${table}.${column}`] as const)
     .filter(([table, name]) => !isPlain(table, name))
     .map(([, name]) => name);
-  expect(left.sort()).toEqual(sealedColumns.map(({ table, column }) => `${table}.${column}`).sort());
+  expect(sealedInDatabase.sort()).toEqual(
+    sealedColumns.map(({ table, column }) => `${table}.${column}`).sort(),
+  );
 });
 
-test('what was sealed under a former key is read with the current one alone', async () => {
-  await setQuality(app, house.organisationId, {
+test('values sealed under a former key are readable with the current key only', async () => {
+  await setQuality(app, fixture.organisationId, {
     availability: 'everyone',
     sampling_percent: 100,
     sample_named: true,
     content_retention_days: 3,
   });
-  const asked = await askModel(app, house.key, {
+  const modelAnswer = await askModel(app, fixture.key, {
     model: 'sim-small',
     messages: [{ role: 'user', content: 'Solve the equation of the lighthouse.' }],
   });
-  const requestId = asked.headers.get('x-request-id') ?? '';
-  await evaluated(app, requestId);
-  // Nothing is to be sealed while it is counted.
-  await setQuality(app, house.organisationId, { sampling_percent: 0 });
-  const kept = await respond(app, { input: 'Remember' });
-  const once = await sayOnce(app);
-  const factor = await app.application.get(SecondFactors, { strict: false }).setup(house.userId);
+  const requestId = modelAnswer.headers.get('x-request-id') ?? '';
+  await waitForEvaluation(app, requestId);
+  // Stops sampling, so that no value is sealed during the count.
+  await setQuality(app, fixture.organisationId, { sampling_percent: 0 });
+  const firstResponse = await createResponse(app, { input: 'Remember' });
+  const firstReply = await sendIdempotent(app);
+  const factor = await app.application.get(SecondFactors, { strict: false }).setup(fixture.userId);
   const conversationId = await addConversation();
 
-  const unmoved = await countOf(former);
-  expect(unmoved).toBeGreaterThanOrEqual(sealedColumns.length);
-  const spoken = await rewrap(`${current},${former}`);
-  expect(spoken).toEqual({ code: 0, output: `${unmoved} secrets are under the current master key now.\n` });
+  const sealedCount = await countSealed(former);
+  expect(sealedCount).toBeGreaterThanOrEqual(sealedColumns.length);
+  const result = await rewrap(`${current},${former}`);
+  expect(result).toEqual({
+    code: 0,
+    output: `${sealedCount} secrets are under the current master key now.\n`,
+  });
   expect((await rewrap(`${current},${former}`)).output).toContain('0 secrets');
 
-  const later = await start(current);
+  const laterApp = await start(current);
   try {
-    const at = <T>(type: abstract new (...given: never[]) => T): T =>
-      later.application.get(type, { strict: false });
-    const content = await at(SampleContent).find(requestId);
+    const getService = <T>(type: abstract new (...given: never[]) => T): T =>
+      laterApp.application.get(type, { strict: false });
+    const content = await getService(SampleContent).find(requestId);
     expect(JSON.stringify(content?.request)).toContain('lighthouse');
     expect(content?.answers.get('sim-small')?.rationale).toEqual(expect.any(String));
-    expect((await at(AutoSalts).of(house.organisationId)).order).toHaveLength(1 << 15);
-    expect((await at(SecondFactors).setup(house.userId))?.secret).toBe(factor?.secret);
-    const [row] = await later.database.query<Record<'title' | 'content' | 'name' | 'file', Buffer>>(
+    expect((await getService(AutoSalts).of(fixture.organisationId)).order).toHaveLength(1 << 15);
+    expect((await getService(SecondFactors).setup(fixture.userId))?.secret).toBe(factor?.secret);
+    const [row] = await laterApp.database.query<Record<'title' | 'content' | 'name' | 'file', Buffer>>(
       `SELECT c.title, m.content, a.name, a.content AS file FROM conversation c
          JOIN conversation_message m ON m.conversation_id = c.id JOIN conversation_attachment a ON a.message_id = m.id
         WHERE c.id = $1`,
       [conversationId],
     );
-    const texts = at(ConversationContent);
+    const texts = getService(ConversationContent);
     expect([
       texts.text(conversationId, 'title', row?.title ?? null),
       texts.text(conversationId, 'content', row?.content ?? null),
       texts.text(conversationId, 'attachment-name', row?.name ?? null),
       texts.text(conversationId, 'attachment', row?.file ?? null),
     ]).toEqual(['A title', 'A word', 'a.txt', 'A file']);
-    const further = await respond(later, { input: 'What?', previous_response_id: kept.id });
-    expect(further.previous_response_id).toBe(kept.id);
-    expect(await sayOnce(later)).toBe(once);
+    const nextResponse = await createResponse(laterApp, {
+      input: 'What?',
+      previous_response_id: firstResponse.id,
+    });
+    expect(nextResponse.previous_response_id).toBe(firstResponse.id);
+    expect(await sendIdempotent(laterApp)).toBe(firstReply);
   } finally {
-    await later.close();
+    await laterApp.close();
   }
 });
 
-test('a value that its key does not open stays as it is, and is named', async () => {
+test('a value that its key cannot decrypt is kept and reported', async () => {
   await app.database.query('UPDATE second_factor SET secret = overlay(secret placing $1 from 60)', [
     Buffer.alloc(4),
   ]);
   const { code, complaint } = await rewrapWith(`${former},${current}`);
   expect(code).toBe(1);
-  expect(complaint).toContain(`second_factor.secret of ${house.userId}`);
+  expect(complaint).toContain(`second_factor.secret of ${fixture.userId}`);
 });
 
 const columnsUnder = (id: string): string =>
@@ -139,7 +153,7 @@ const columnsUnder = (id: string): string =>
     )
     .join(' UNION ALL ');
 
-async function countOf(masterKey: string): Promise<number> {
+async function countSealed(masterKey: string): Promise<number> {
   const { id } = masterKeyOf(masterKey);
   const [row] = await app.database.query<{ count: number }>(
     `SELECT count(*)::integer AS count FROM (${columnsUnder(id)}) values`,
@@ -162,19 +176,19 @@ const rewrap = async (masterKey: string) => {
   return { code, output };
 };
 
-async function respond(at: TestApp, body: object) {
-  const asked = { model: 'sim-small', max_tokens: undefined, ...body };
-  const answer = await askModel(at, house.key, asked, '/v1/responses');
+async function createResponse(at: TestApp, body: object) {
+  const requestBody = { model: 'sim-small', max_tokens: undefined, ...body };
+  const answer = await askModel(at, fixture.key, requestBody, '/v1/responses');
   expect(answer.status).toBe(200);
   return (await answer.json()) as { id: string; previous_response_id: string | null };
 }
 
-/** An answer that is told once; asked again it is the same, word for word. */
-async function sayOnce(at: TestApp): Promise<string> {
+/** Sends a request with an idempotency key; a repetition returns the same reply. */
+async function sendIdempotent(at: TestApp): Promise<string> {
   const answer = await fetch(`${at.url}/v1/chat/completions`, {
     method: 'POST',
     headers: {
-      authorization: `Bearer ${house.key}`,
+      authorization: `Bearer ${fixture.key}`,
       'content-type': 'application/json',
       'idempotency-key': 'told-once',
     },
@@ -190,7 +204,9 @@ async function addConversation(): Promise<number> {
     const [row] = await app.database.query<{ id: string }>(`${sql} RETURNING id`, values);
     return Number(row?.id);
   };
-  const id = await idOf(`INSERT INTO conversation (user_id, model) VALUES ($1, 'sim-small')`, [house.userId]);
+  const id = await idOf(`INSERT INTO conversation (user_id, model) VALUES ($1, 'sim-small')`, [
+    fixture.userId,
+  ]);
   await app.database.query('UPDATE conversation SET title = $2 WHERE id = $1', [
     id,
     texts.seal(id, 'title', 'A title'),

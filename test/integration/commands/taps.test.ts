@@ -1,36 +1,36 @@
-import { CommandHouse } from './command-house';
+import { CommandFixture } from './command-fixture';
 
-let house: CommandHouse;
+let fixture: CommandFixture;
 beforeAll(async () => {
-  house = await CommandHouse.open();
+  fixture = await CommandFixture.open();
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
 const request = '01900000-0000-7000-8000-000000000001';
-const other = '01900000-0000-7000-8000-000000000002';
+const otherRequest = '01900000-0000-7000-8000-000000000002';
 
 beforeEach(async () => {
-  await house.database.query('DELETE FROM tap');
-  await house.database.query(
+  await fixture.database.query('DELETE FROM tap');
+  await fixture.database.query(
     `INSERT INTO tap (name, after_xid, after_id, failures, last_error)
      VALUES ('acme/siem', '1', 0, 3, 'no room'), ('core/file', pg_snapshot_xmin(pg_current_snapshot()), 0, 0, NULL)`,
   );
-  await house.database.query(
+  await fixture.database.query(
     `INSERT INTO tap_dead_letter (tap, request_id, created_at, error)
      VALUES ('acme/siem', $1, now(), 'x'), ('acme/siem', $2, now(), 'y')`,
-    [request, other],
+    [request, otherRequest],
   );
 });
 
-const asked = async (): Promise<string[]> =>
+const replayedIds = async (): Promise<string[]> =>
   (
-    await house.database.query<{ request_id: string }>(
+    await fixture.database.query<{ request_id: string }>(
       'SELECT request_id FROM tap_dead_letter WHERE replay_at IS NOT NULL ORDER BY request_id',
     )
   ).map((row) => row.request_id);
 
-test('taps are listed', async () => {
-  const { code, output } = await house.run(['tap:list']);
+test('tap:list lists the taps', async () => {
+  const { code, output } = await fixture.run(['tap:list']);
   expect(code).toBe(0);
   expect(output).toBe(
     [
@@ -46,22 +46,22 @@ test('taps are listed', async () => {
   );
 });
 
-test('dead letters are asked for once more, one or all, and that is on record', async () => {
-  expect((await house.run(['tap:replay', 'acme/siem', request])).output).toBe(
+test('tap:replay queues one or all dead letters and logs it', async () => {
+  expect((await fixture.run(['tap:replay', 'acme/siem', request])).output).toBe(
     '1 is delivered once more by the running service.\n',
   );
-  expect(await asked()).toEqual([request]);
-  expect((await house.run(['tap:replay', 'acme/siem', '--all'])).output).toBe(
+  expect(await replayedIds()).toEqual([request]);
+  expect((await fixture.run(['tap:replay', 'acme/siem', '--all'])).output).toBe(
     '2 are delivered once more by the running service.\n',
   );
-  expect(await asked()).toEqual([request, other]);
-  expect(await house.run(['tap:replay', 'core/file', '--all'])).toMatchObject({
+  expect(await replayedIds()).toEqual([request, otherRequest]);
+  expect(await fixture.run(['tap:replay', 'core/file', '--all'])).toMatchObject({
     code: 1,
     complaint: 'core/file has no such dead letter. "tap:list" lists the taps.\n',
   });
-  for (const words of [[], ['acme/siem'], ['acme/siem', '--all', request], ['acme/siem', 'x']])
-    expect((await house.run(['tap:replay', ...words])).code).toBe(64);
-  const entries = await house.database.query<object>(
+  for (const args of [[], ['acme/siem'], ['acme/siem', '--all', request], ['acme/siem', 'x']])
+    expect((await fixture.run(['tap:replay', ...args])).code).toBe(64);
+  const entries = await fixture.database.query<object>(
     "SELECT actor_label, object_id, changes FROM activity WHERE action = 'tap.letters-replayed' ORDER BY id",
   );
   expect(entries).toEqual([
@@ -74,10 +74,10 @@ test('dead letters are asked for once more, one or all, and that is on record', 
   ]);
 });
 
-test('a tap is taken away after a question', async () => {
-  expect((await house.run(['tap:forget', 'acme/siem'])).code).toBe(1);
-  expect((await house.run(['tap:forget', 'nobody/knows', '--yes'])).code).toBe(1);
-  expect((await house.run(['tap:forget', 'acme/siem'], true)).output).toContain('Taken away: acme/siem.');
-  expect(await house.database.query('SELECT name FROM tap')).toEqual([{ name: 'core/file' }]);
-  expect(await house.database.query('SELECT FROM tap_dead_letter')).toEqual([]);
+test('tap:forget removes a tap after a confirmation', async () => {
+  expect((await fixture.run(['tap:forget', 'acme/siem'])).code).toBe(1);
+  expect((await fixture.run(['tap:forget', 'nobody/knows', '--yes'])).code).toBe(1);
+  expect((await fixture.run(['tap:forget', 'acme/siem'], true)).output).toContain('Taken away: acme/siem.');
+  expect(await fixture.database.query('SELECT name FROM tap')).toEqual([{ name: 'core/file' }]);
+  expect(await fixture.database.query('SELECT FROM tap_dead_letter')).toEqual([]);
 });

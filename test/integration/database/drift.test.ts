@@ -2,4 +2,4 @@ import 'reflect-metadata';
 import { entities } from '#inside/boot/app.module';
 import { assertNoDrift } from '../../support/drift';
 
-test('entities say what the migrations made', () => assertNoDrift(entities));
+test('entities match the migrated schema', () => assertNoDrift(entities));

@@ -1,13 +1,13 @@
 import { startEmbeddedPostgres } from '#inside/platform/database/embedded-postgres';
 
-/** A process that holds an embedded server until it is killed or asked to end. */
+/** Holds an embedded server until the process is killed or terminated. */
 async function main(dataFolder: string): Promise<void> {
-  const asked = new Promise((resolve) => process.once('SIGTERM', resolve));
+  const terminated = new Promise((resolve) => process.once('SIGTERM', resolve));
   const server = await startEmbeddedPostgres({ dataFolder, durable: false });
-  const waiting = setInterval(() => undefined, 60_000);
+  const keepAliveTimer = setInterval(() => undefined, 60_000);
   process.stdout.write(`${server.url}\n`);
-  await asked;
-  clearInterval(waiting);
+  await terminated;
+  clearInterval(keepAliveTimer);
   await server.stop();
 }
 

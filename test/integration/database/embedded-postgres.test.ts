@@ -24,26 +24,26 @@ import { inSession } from '../../support/postgres';
 import { makeScratchFolder } from '../../support/scratch';
 
 const instance = join(__dirname, 'embedded-instance.process.ts');
-/** The global setup of a later run sweeps what a killed run leaves in folders with this name. */
-const top = makeScratchFolder('switchboard-test-');
-const dataFolder = join(top, 'data');
+/** Folders with this name are removed by the global setup of a later run if a run was killed. */
+const scratchFolder = makeScratchFolder('switchboard-test-');
+const dataFolder = join(scratchFolder, 'data');
 const serverFolder = join(dataFolder, 'postgres');
 
-beforeAll(() => chmodSync(top, 0o711));
+beforeAll(() => chmodSync(scratchFolder, 0o711));
 
 afterAll(async () => {
   await stopAbandonedPostgres(dataFolder);
-  rmSync(top, { recursive: true, force: true });
+  rmSync(scratchFolder, { recursive: true, force: true });
 });
 
 const start = () => startEmbeddedPostgres({ dataFolder, durable: false });
 
-const ask = (url: string, sql: string): Promise<unknown[][]> =>
+const query = (url: string, sql: string): Promise<unknown[][]> =>
   inSession(url, async (session) => (await session.query<unknown[]>({ text: sql, rowMode: 'array' })).rows);
 
 const postmaster = () =>
   Number(readFileSync(join(serverFolder, 'cluster', 'postmaster.pid'), 'utf8').split('\n')[0]);
-const notes = async (url: string) => (await ask(url, 'SELECT text FROM note')).flat();
+const readNotes = async (url: string) => (await query(url, 'SELECT text FROM note')).flat();
 
 async function withServer<T>(work: (server: EmbeddedPostgres) => Promise<T>): Promise<T> {
   const server = await start();
@@ -54,8 +54,8 @@ async function withServer<T>(work: (server: EmbeddedPostgres) => Promise<T>): Pr
   }
 }
 
-/** The system reports the end of a process that is not our child only to those who look. */
-async function gone(pid: number): Promise<void> {
+/** Polls, because the system does not notify about the end of a process that is not a child. */
+async function waitForExit(pid: number): Promise<void> {
   const deadline = performance.now() + 30_000;
   while (runningProcess(pid)) {
     if (performance.now() > deadline) throw new Error(`process ${pid} does not end`);
@@ -63,27 +63,27 @@ async function gone(pid: number): Promise<void> {
   }
 }
 
-test('the first start creates a cluster, the next one finds its data', async () => {
+test('the first start creates a cluster, and the next one finds its data', async () => {
   const pid = await withServer(async (server) => {
-    await ask(server.ownerUrl, 'CREATE TABLE note AS SELECT 1 AS id, $$kept$$ AS text');
-    await ask(server.ownerUrl, 'GRANT SELECT ON note TO PUBLIC');
+    await query(server.ownerUrl, 'CREATE TABLE note AS SELECT 1 AS id, $$kept$$ AS text');
+    await query(server.ownerUrl, 'GRANT SELECT ON note TO PUBLIC');
     return postmaster();
   });
   expect(runningProcess(pid)).toBeUndefined();
-  await withServer(async (server) => expect(await notes(server.url)).toEqual(['kept']));
+  await withServer(async (server) => expect(await readNotes(server.url)).toEqual(['kept']));
 });
 
-test('the login of the service owns nothing, and the passwords are readable by nobody else', async () => {
+test('the login of the service owns no objects, and the passwords are readable only by their owner', async () => {
   await withServer(async (server) => {
-    await expect(ask(server.url, 'CREATE TABLE other (id int)')).rejects.toThrow('permission denied');
-    await expect(ask(server.url, 'CREATE ROLE other')).rejects.toThrow('permission denied');
-    const guessed = server.url.replace(/:[0-9a-f]+@/, ':guess@');
-    await expect(ask(guessed, 'SELECT 1')).rejects.toThrow('password authentication failed');
+    await expect(query(server.url, 'CREATE TABLE other (id int)')).rejects.toThrow('permission denied');
+    await expect(query(server.url, 'CREATE ROLE other')).rejects.toThrow('permission denied');
+    const guessedUrl = server.url.replace(/:[0-9a-f]+@/, ':guess@');
+    await expect(query(guessedUrl, 'SELECT 1')).rejects.toThrow('password authentication failed');
   });
   expect(statSync(join(serverFolder, 'passwords.json')).mode & 0o777).toBe(0o600);
 });
 
-test('a second instance is refused while the first lives', async () => {
+test('a second instance is refused while the first is running', async () => {
   await withServer(async (server) => {
     const refusal = await start().catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(DataFolderInUse);
@@ -92,38 +92,38 @@ test('a second instance is refused while the first lives', async () => {
     );
     const { code, complaint } = await runChild(instance, [dataFolder]).finish();
     expect([code, complaint]).toEqual([1, expect.stringContaining('DataFolderInUse: ')]);
-    expect(await notes(server.url)).toEqual(['kept']);
+    expect(await readNotes(server.url)).toEqual(['kept']);
   });
 });
 
-test('what a killed process left running is taken over', async () => {
-  const killed = runChild(instance, [dataFolder]);
-  const url = await killed.line();
+test('the server of a killed process is taken over', async () => {
+  const killedChild = runChild(instance, [dataFolder]);
+  const url = await killedChild.line();
   const orphan = postmaster();
-  killed.kill();
-  await killed.ended;
+  killedChild.kill();
+  await killedChild.ended;
   await withServer(async (server) => {
     expect(postmaster()).toBe(orphan);
     expect(server.url).toBe(url);
-    expect(await notes(server.url)).toEqual(['kept']);
+    expect(await readNotes(server.url)).toEqual(['kept']);
   });
   expect(runningProcess(orphan)).toBeUndefined();
 });
 
-test('after both processes were killed the data is recovered', async () => {
-  const killed = runChild(instance, [dataFolder]);
-  await killed.line();
+test('the data is recovered after both processes were killed', async () => {
+  const killedChild = runChild(instance, [dataFolder]);
+  await killedChild.line();
   const pid = postmaster();
-  killed.kill();
+  killedChild.kill();
   process.kill(pid, 'SIGKILL');
-  await killed.ended;
+  await killedChild.ended;
   await withServer(async (server) => {
     expect(postmaster()).not.toBe(pid);
-    expect(await notes(server.url)).toEqual(['kept']);
+    expect(await readNotes(server.url)).toEqual(['kept']);
   });
 });
 
-test('SIGTERM to the process that holds the server leaves nothing running', async () => {
+test('SIGTERM to the process that holds the server leaves no process running', async () => {
   const child = runChild(instance, [dataFolder]);
   await child.line();
   const pid = postmaster();
@@ -133,8 +133,8 @@ test('SIGTERM to the process that holds the server leaves nothing running', asyn
   expect(existsSync(join(serverFolder, 'owner.json'))).toBe(false);
 });
 
-/** Starts a server and tells what becomes of it. */
-async function supervised(giveUpMs: number) {
+/** Starts a server and lets the test wait for supervisor events. */
+async function startSupervised(giveUpMs: number) {
   const events: SupervisorEvent[] = [];
   let wake = (): void => undefined;
   const server = await startEmbeddedPostgres({
@@ -148,39 +148,39 @@ async function supervised(giveUpMs: number) {
       },
     },
   });
-  const happened = async (kind: SupervisorEvent['kind'], times = 1): Promise<void> => {
+  const waitForEvent = async (kind: SupervisorEvent['kind'], times = 1): Promise<void> => {
     while (events.filter((event) => event.kind === kind).length < times)
       await new Promise<void>((resolve) => (wake = resolve));
   };
-  return { server, happened };
+  return { server, happened: waitForEvent };
 }
 
-test('a server that dies under the service is started again where it was, as often as it dies', async () => {
-  const { server, happened } = await supervised(60_000);
+test('a server that crashes is restarted at the same address every time', async () => {
+  const { server, happened } = await startSupervised(60_000);
   for (const times of [1, 2]) {
     process.kill(postmaster(), 'SIGKILL');
     await happened('restarted', times);
-    expect(await notes(server.url)).toEqual(['kept']);
+    expect(await readNotes(server.url)).toEqual(['kept']);
   }
   const pid = postmaster();
   await server.stop();
   expect(runningProcess(pid)).toBeUndefined();
 });
 
-test('a server that was taken over is started again, too', async () => {
-  const killed = runChild(instance, [dataFolder]);
-  await killed.line();
-  killed.kill();
-  await killed.ended;
-  const { server, happened } = await supervised(60_000);
+test('a server that was taken over is restarted as well', async () => {
+  const killedChild = runChild(instance, [dataFolder]);
+  await killedChild.line();
+  killedChild.kill();
+  await killedChild.ended;
+  const { server, happened } = await startSupervised(60_000);
   process.kill(postmaster(), 'SIGKILL');
   await happened('restarted');
-  expect(await notes(server.url)).toEqual(['kept']);
+  expect(await readNotes(server.url)).toEqual(['kept']);
   await server.stop();
 });
 
-test('the end of a server that cannot be started again is reported', async () => {
-  const { server, happened } = await supervised(0);
+test('a server that cannot be restarted is reported', async () => {
+  const { server, happened } = await startSupervised(0);
   const version = join(serverFolder, 'cluster', 'PG_VERSION');
   const text = readFileSync(version);
   writeFileSync(version, 'none');
@@ -194,70 +194,74 @@ test('the end of a server that cannot be started again is reported', async () =>
   }
 });
 
-test('a process that bears the number of an earlier server is not taken for it', async () => {
+test('a process with the pid of an earlier server is not mistaken for it', async () => {
   writeFileSync(join(serverFolder, 'cluster', 'postmaster.pid'), `${process.pid}\n${serverFolder}\n0\n1\n`);
-  await withServer(async (server) => expect(await notes(server.url)).toEqual(['kept']));
+  await withServer(async (server) => expect(await readNotes(server.url)).toEqual(['kept']));
 });
 
-test('a server whose data folder its account cannot reach is put elsewhere, and found again', async () => {
-  const [home, moved, sharedFolder] = [join(top, 'home'), join(top, 'moved'), join(top, 'shared')];
-  const closed = (folder: string) =>
+test('a server whose account cannot reach the data folder uses another folder, and finds it again', async () => {
+  const [home, moved, sharedFolder] = [
+    join(scratchFolder, 'home'),
+    join(scratchFolder, 'moved'),
+    join(scratchFolder, 'shared'),
+  ];
+  const startAndStop = (folder: string) =>
     startEmbeddedPostgres({ dataFolder: join(folder, 'data'), sharedFolder, durable: false });
   mkdirSync(home, { mode: 0o700 });
-  const first = await closed(home);
+  const firstStart = await startAndStop(home);
   try {
-    // Only root has to lend the server another account.
-    expect(first.folder.startsWith(process.getuid?.() === 0 ? sharedFolder : home)).toBe(true);
-    await ask(first.ownerUrl, 'CREATE TABLE note AS SELECT $$kept$$ AS text');
+    // Only root starts the server under another account.
+    expect(firstStart.folder.startsWith(process.getuid?.() === 0 ? sharedFolder : home)).toBe(true);
+    await query(firstStart.ownerUrl, 'CREATE TABLE note AS SELECT $$kept$$ AS text');
   } finally {
-    await first.stop();
+    await firstStart.stop();
   }
   renameSync(home, moved);
-  const second = await closed(moved);
+  const secondStart = await startAndStop(moved);
   try {
-    expect(await notes(second.ownerUrl)).toEqual(['kept']);
+    expect(await readNotes(secondStart.ownerUrl)).toEqual(['kept']);
   } finally {
-    await second.stop();
+    await secondStart.stop();
   }
 });
 
-test('where its account can go nowhere, nothing is begun, and the message says as whom to run it', async () => {
-  const [home, sharedFolder] = [join(top, 'closed'), join(top, 'closed-too')];
+test('a server without any reachable folder does not start, and the message names the account to use', async () => {
+  const [home, sharedFolder] = [join(scratchFolder, 'closed'), join(scratchFolder, 'closed-too')];
   for (const folder of [home, sharedFolder]) mkdirSync(folder, { mode: 0o700 });
   const dataFolder = join(home, 'data');
   const restored = RestoredPostgres.prepare(dataFolder, sharedFolder);
-  // An account that is not root's needs nobody's leave.
+  // A non-root user needs no other account.
   if (process.getuid?.() === 0)
     await expect(restored).rejects.toThrow(/cannot enter .* Run this as the user/);
   else await expect(restored).resolves.toBeDefined();
   expect(readdirSync(sharedFolder)).toEqual([]);
 });
 
-test('a server that is no longer where it was put is missed, not begun anew', async () => {
-  const elsewhere = join(top, 'elsewhere');
-  mkdirSync(join(elsewhere, 'postgres'), { recursive: true });
-  writeFileSync(join(elsewhere, 'postgres', 'location'), join(top, 'deleted'));
-  await expect(startEmbeddedPostgres({ dataFolder: elsewhere })).rejects.toThrow('which is gone');
+test('a moved server folder is reported as missing instead of being created again', async () => {
+  const otherFolder = join(scratchFolder, 'elsewhere');
+  mkdirSync(join(otherFolder, 'postgres'), { recursive: true });
+  writeFileSync(join(otherFolder, 'postgres', 'location'), join(scratchFolder, 'deleted'));
+  await expect(startEmbeddedPostgres({ dataFolder: otherFolder })).rejects.toThrow('which is gone');
 });
 
-test('a cluster without its passwords is not opened, and the message names the file', async () => {
+test('a cluster without its password file is not opened, and the message names the file', async () => {
   const passwords = join(serverFolder, 'passwords.json');
-  const kept = readFileSync(passwords);
+  const passwordsContent = readFileSync(passwords);
   rmSync(passwords);
   try {
     await expect(start()).rejects.toThrow(`The file ${passwords} is missing`);
   } finally {
-    writeFileSync(passwords, kept, { mode: 0o600 });
+    writeFileSync(passwords, passwordsContent, { mode: 0o600 });
   }
 });
 
-test('the server of a killed process can be ended from outside', async () => {
-  const killed = runChild(instance, [dataFolder]);
-  await killed.line();
+test('the server of a killed process can be stopped by another process', async () => {
+  const killedChild = runChild(instance, [dataFolder]);
+  await killedChild.line();
   const orphan = postmaster();
   await expect(stopAbandonedPostgres(dataFolder)).rejects.toThrow(DataFolderInUse);
-  killed.kill();
-  await killed.ended;
+  killedChild.kill();
+  await killedChild.ended;
   await stopAbandonedPostgres(dataFolder);
-  await gone(orphan);
+  await waitForExit(orphan);
 });

@@ -7,16 +7,16 @@ import { startTestApp, type TestApp } from '../../support/app';
 import { administer, createTestDatabase, inDatabase, type TestDatabase } from '../../support/postgres';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { testServer } from '../../support/test-server';
-import { broken, shapeOf } from './schema-changes';
+import { findBreakingChanges, readShape } from './schema-changes';
 
-/** The last migration that made things from nothing. Those after it meet databases that an older version works on. */
+/** The last migration of the initial schema; later ones run while an older version uses the database. */
 const BASELINE = 'CreateIdempotentAnswers1763700320000';
 
-/** Migrations that break the rule all the same, with what they break and why nobody is hurt. */
+/** Accepted violations of the rule, with the objects they break and why that is safe. */
 const exceptions: Readonly<Record<string, readonly string[]>> = {};
 
-/** A migration as a later version might bring it. */
-function later(name: string, sql: string): Migration {
+/** Creates a migration as a later version could add it. */
+function laterMigration(name: string, sql: string): Migration {
   return class implements MigrationInterface {
     readonly name = name;
     async up(runner: QueryRunner): Promise<void> {
@@ -26,7 +26,7 @@ function later(name: string, sql: string): Migration {
   };
 }
 
-describe('a migration only adds, so that the version before it goes on', () => {
+describe('Migrations only add, so that the previous version keeps working', () => {
   const name = `expand_${process.pid}_${Date.now()}`;
   const { ownerUrl } = testServer();
   const url = inDatabase(ownerUrl, name);
@@ -46,20 +46,20 @@ describe('a migration only adds, so that the version before it goes on', () => {
     await administer(ownerUrl, `DROP DATABASE ${name} WITH (FORCE)`);
   });
 
-  test('the baseline is one of them', () => expect(first).toBeGreaterThan(0));
+  test('the baseline is a known migration', () => expect(first).toBeGreaterThan(0));
 
-  test('every one since the baseline', async () => {
-    const found: Record<string, readonly string[]> = {};
-    let before = await shapeOf(client);
-    for (let place = first; place < migrations.length; place += 1) {
-      await upTo(migrations.slice(0, place + 1));
-      const after = await shapeOf(client);
-      const wrong = broken(before, after);
-      if (wrong.length > 0) found[migrations[place]!.name] = wrong;
-      before = after;
+  test('every migration since the baseline only adds', async () => {
+    const violations: Record<string, readonly string[]> = {};
+    let shapeBefore = await readShape(client);
+    for (let index = first; index < migrations.length; index += 1) {
+      await upTo(migrations.slice(0, index + 1));
+      const shapeAfter = await readShape(client);
+      const problems = findBreakingChanges(shapeBefore, shapeAfter);
+      if (problems.length > 0) violations[migrations[index]!.name] = problems;
+      shapeBefore = shapeAfter;
     }
-    expect(before.tables.size).toBeGreaterThan(20);
-    expect(found).toEqual(exceptions);
+    expect(shapeBefore.tables.size).toBeGreaterThan(20);
+    expect(violations).toEqual(exceptions);
   });
 
   test.each([
@@ -93,17 +93,17 @@ describe('a migration only adds, so that the version before it goes on', () => {
     ["ALTER TABLE organisation ADD COLUMN motto text NOT NULL DEFAULT ''", []],
     ['CREATE TABLE visit (id bigint PRIMARY KEY, at timestamptz NOT NULL)', []],
     ['CREATE INDEX ON api_key (name)', []],
-  ])('what is found wrong with: %s', async (sql, wrong) => {
-    const before = await shapeOf(client);
+  ])('the check reports breaking changes only: %s', async (sql, wrong) => {
+    const shapeBefore = await readShape(client);
     await client.query('BEGIN');
     await client.query(sql);
-    const after = await shapeOf(client);
+    const shapeAfter = await readShape(client);
     await client.query('ROLLBACK');
-    expect(broken(before, after)).toEqual(wrong);
+    expect(findBreakingChanges(shapeBefore, shapeAfter)).toEqual(wrong);
   });
 });
 
-/** A column that may be empty, one that fills itself, and an index, for every table; and a table nobody knows. */
+/** Adds a nullable column, a generated column and an index to every table, and an unknown table. */
 const expansion = `
   DO $$
   DECLARE
@@ -119,7 +119,7 @@ const expansion = `
     CREATE TABLE made_later (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, word text NOT NULL);
   END $$`;
 
-describe('a node whose database a later version has migrated', () => {
+describe('A node whose database was migrated by a later version', () => {
   const environment = { KEY_PEPPER: 'pepper of both nodes', MASTER_KEY: 'master key of both nodes' };
   let database: TestDatabase;
   let supplier: Simulator;
@@ -129,7 +129,7 @@ describe('a node whose database a later version has migrated', () => {
 
   const start = (): Promise<TestApp> =>
     startTestApp({ sandboxUrl: supplier.url, sharedDatabase: database, environment });
-  const ask = (content: string, stream = false): Promise<Response> =>
+  const chat = (content: string, stream = false): Promise<Response> =>
     fetch(`${node.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${demo}`, 'content-type': 'application/json' },
@@ -151,7 +151,7 @@ describe('a node whose database a later version has migrated', () => {
     );
     return rows;
   };
-  const once = [{ paid: true, added_and_filled: 7 }];
+  const expectedCharge = [{ paid: true, added_and_filled: 7 }];
 
   beforeAll(async () => {
     [database, supplier] = await Promise.all([createTestDatabase(), startSimulator()]);
@@ -165,32 +165,35 @@ describe('a node whose database a later version has migrated', () => {
     await database.drop();
   });
 
-  test('serves on, and finishes and charges what was under way', async () => {
-    const open = await ask('go on [[tokens=40]] [[pace=20]]', true);
-    const version = later('LaterVersion9999999999999', expansion);
+  test('keeps serving, and completes and charges requests in progress', async () => {
+    const openStream = await chat('go on [[tokens=40]] [[pace=20]]', true);
+    const version = laterMigration('LaterVersion9999999999999', expansion);
     await migrate({ url: database.ownerUrl, migrations: [...migrations, version], queue: true });
-    expect(await open.text()).toContain('data: [DONE]');
-    expect(await costOf(open)).toEqual(once);
-    const next = await ask('and now');
-    expect([next.status, await next.json()]).toMatchObject([200, { object: 'chat.completion' }]);
-    expect(await costOf(next)).toEqual(once);
+    expect(await openStream.text()).toContain('data: [DONE]');
+    expect(await costOf(openStream)).toEqual(expectedCharge);
+    const nextResponse = await chat('and now');
+    expect([nextResponse.status, await nextResponse.json()]).toMatchObject([
+      200,
+      { object: 'chat.completion' },
+    ]);
+    expect(await costOf(nextResponse)).toEqual(expectedCharge);
   });
 
-  test('makes, changes and ends keys', async () => {
+  test('creates, changes and revokes keys', async () => {
     const { id } = await manage('POST', '', { name: 'made meanwhile', budget_limit: 5 });
     await manage('PATCH', `/${String(id)}`, { name: 'changed meanwhile' });
     expect(await manage('GET', `/${String(id)}`)).toMatchObject({ name: 'changed meanwhile' });
     await manage('DELETE', `/${String(id)}`);
   });
 
-  test('starts anew, as after a way back to the version before', async () => {
+  test('restarts, as after a downgrade', async () => {
     await node.close();
     node = await start();
     expect(node.firstKeys).toBeNull();
-    const answer = await ask('once more');
+    const answer = await chat('once more');
     expect(answer.status).toBe(200);
     await answer.json();
-    expect(await costOf(answer)).toEqual(once);
+    expect(await costOf(answer)).toEqual(expectedCharge);
     const columns = await node.database.query(
       "SELECT column_name FROM information_schema.columns WHERE table_name = 'api_key' AND column_name = 'added_later'",
     );

@@ -13,30 +13,30 @@ import {
 } from '#product/platform';
 import { migrate } from '#inside/platform/database/migrate';
 import { runChild } from '../../support/child';
-import { driftOf } from '../../support/drift';
+import { findDrift } from '../../support/drift';
 import { administer, inDatabase, inSession } from '../../support/postgres';
 import { testServer } from '../../support/test-server';
 
-const made: string[] = [];
+const createdObjects: string[] = [];
 const { ownerUrl } = testServer();
 
 afterAll(async () => {
-  for (const statement of made.reverse()) await administer(ownerUrl, statement);
+  for (const statement of createdObjects.reverse()) await administer(ownerUrl, statement);
 });
 
 const unique = (word: string) => `${word}_${randomBytes(5).toString('hex')}`;
 
-async function emptyDatabase(owner?: string): Promise<string> {
+async function createEmptyDatabase(owner?: string): Promise<string> {
   const name = unique('empty');
   await administer(ownerUrl, `CREATE DATABASE ${name}${owner ? ` OWNER ${owner}` : ''}`);
-  made.push(`DROP DATABASE ${name} WITH (FORCE)`);
+  createdObjects.push(`DROP DATABASE ${name} WITH (FORCE)`);
   return inDatabase(ownerUrl, name);
 }
 
-async function login(rights: string): Promise<{ name: string; as: (url: string) => string }> {
+async function createLogin(rights: string): Promise<{ name: string; as: (url: string) => string }> {
   const name = unique('login');
   await administer(ownerUrl, `CREATE ROLE ${name} LOGIN PASSWORD 'word' ${rights}`);
-  made.push(`DROP ROLE ${name}`);
+  createdObjects.push(`DROP ROLE ${name}`);
   const as = (url: string) => {
     const address = new URL(url);
     address.username = name;
@@ -46,21 +46,21 @@ async function login(rights: string): Promise<{ name: string; as: (url: string) 
   return { name, as };
 }
 
-const ask = (url: string, sql: string): Promise<unknown[]> =>
+const query = (url: string, sql: string): Promise<unknown[]> =>
   inSession(url, async (session) =>
     (await session.query<unknown[]>({ text: sql, rowMode: 'array' })).rows.flat(),
   );
 
 const applied = 'SELECT name FROM migrations ORDER BY id';
 
-test('two nodes that start at once migrate an empty database once', async () => {
-  const url = await emptyDatabase();
+test('two nodes that start at the same time migrate an empty database once', async () => {
+  const url = await createEmptyDatabase();
   const node = () => runChild(join(__dirname, 'migrate-once.process.ts'), [url]).finish();
   expect(await Promise.all([node(), node()])).toMatchObject(Array(2).fill({ code: 0, complaint: '' }));
-  expect(await ask(url, applied)).toEqual(migrations.map(({ name }) => name));
+  expect(await query(url, applied)).toEqual(migrations.map(({ name }) => name));
 });
 
-test('a migration that fails is undone, and those before it stand', async () => {
+test('a failing migration is rolled back, and earlier ones stay applied', async () => {
   class First1763600000001 implements MigrationInterface {
     readonly name = 'First1763600000001';
     async up(runner: QueryRunner) {
@@ -76,18 +76,18 @@ test('a migration that fails is undone, and those before it stand', async () => 
     }
     async down() {}
   }
-  const url = await emptyDatabase();
+  const url = await createEmptyDatabase();
   const attempt = migrate({ url, migrations: [First1763600000001, Broken1763600000002], queue: false });
   await expect(attempt).rejects.toThrow('The migration Broken1763600000002 failed: division by zero');
-  expect(await ask(url, applied)).toEqual(['First1763600000001']);
-  expect(await ask(url, `SELECT to_regclass('first')::text, to_regclass('second')::text`)).toEqual([
+  expect(await query(url, applied)).toEqual(['First1763600000001']);
+  expect(await query(url, `SELECT to_regclass('first')::text, to_regclass('second')::text`)).toEqual([
     'first',
     null,
   ]);
 });
 
-test('a node that waits too long for its turn says whom it waits for', async () => {
-  const url = await emptyDatabase();
+test('a node that exceeds the wait limit names the session that it waits for', async () => {
+  const url = await createEmptyDatabase();
   await inSession(url, async (slow) => {
     await slow.query('SELECT pg_advisory_lock(5719024)');
     const attempt = migrate({ url, migrations, queue: false, deadlineMs: 50 });
@@ -95,8 +95,8 @@ test('a node that waits too long for its turn says whom it waits for', async () 
   });
 });
 
-test('a node that finds nothing to do waits for nobody', async () => {
-  const url = await emptyDatabase();
+test('a node with no pending migrations does not wait for the lock', async () => {
+  const url = await createEmptyDatabase();
   await migrate({ url, migrations, queue: true });
   await inSession(url, async (slow) => {
     await slow.query('SELECT pg_advisory_lock(5719024)');
@@ -107,86 +107,87 @@ test('a node that finds nothing to do waits for nobody', async () => {
   });
 });
 
-test('a service with a login of its own is admitted to the application role', async () => {
-  const url = await emptyDatabase();
-  const service = await login('');
+test('a service with its own login is granted the application role', async () => {
+  const url = await createEmptyDatabase();
+  const service = await createLogin('');
   await migrate({ url, serviceUrl: service.as(url), migrations, queue: true });
-  expect(await ask(applicationUrl(service.as(url)), 'SELECT current_user')).toEqual(['switchboard_app']);
+  expect(await query(applicationUrl(service.as(url)), 'SELECT current_user')).toEqual(['switchboard_app']);
   expect(
-    await ask(applicationUrl(service.as(url)), 'SELECT count(*)::int FROM bullmq.migration'),
+    await query(applicationUrl(service.as(url)), 'SELECT count(*)::int FROM bullmq.migration'),
   ).not.toEqual([0]);
 });
 
-test('an owner that is no superuser migrates and serves under one login', async () => {
-  const owner = await login('');
+test('an owner who is not a superuser migrates and serves under one login', async () => {
+  const owner = await createLogin('');
   await administer(ownerUrl, `GRANT switchboard_app TO ${owner.name} WITH ADMIN OPTION`);
-  const url = owner.as(await emptyDatabase(owner.name));
+  const url = owner.as(await createEmptyDatabase(owner.name));
   await migrate({ url, migrations, queue: true });
-  expect(await ask(applicationUrl(url), 'SELECT session_user, current_user')).toEqual([
+  expect(await query(applicationUrl(url), 'SELECT session_user, current_user')).toEqual([
     owner.name,
     'switchboard_app',
   ]);
-  await expect(ask(applicationUrl(url), 'DROP TABLE migrations')).rejects.toThrow('must be owner');
+  await expect(query(applicationUrl(url), 'DROP TABLE migrations')).rejects.toThrow('must be owner');
 });
 
-test('an owner that may not admit anybody is told what an administrator has to run', async () => {
-  const owner = await login('');
-  const url = owner.as(await emptyDatabase(owner.name));
+test('an owner without the right to grant roles gets the SQL that an administrator must run', async () => {
+  const owner = await createLogin('');
+  const url = owner.as(await createEmptyDatabase(owner.name));
   const attempt = migrate({ url, migrations: [], queue: false });
   await expect(attempt).rejects.toThrow(`GRANT switchboard_app TO "${owner.name}";`);
 });
 
-/** An extension of its own, as roles belong to the whole server, with one file. */
-function someExtension(): { tables: ExtensionTables; role: string } {
+/** Creates a uniquely named extension with one migration file, because roles are shared by the complete server. */
+function createExtension(): { tables: ExtensionTables; role: string } {
   const extension = unique('ext').replaceAll('_', '-');
   const role = extensionRole(extension);
-  made.push(`DROP ROLE IF EXISTS ${role}`);
+  createdObjects.push(`DROP ROLE IF EXISTS ${role}`);
   const text = 'CREATE TABLE own (id int)';
   return { tables: { extension, files: [{ name: '001-own.sql', text, digest: '0'.repeat(64) }] }, role };
 }
 
 const masterKey = 'the master key of these tests';
 
-/** Its login in the database is dropped after the tests. */
-async function withTables(
+/** Creates the extension's tables; the database login is dropped after the tests. */
+async function installTables(
   url: string,
   tables: ExtensionTables,
   key = masterKey,
 ): Promise<{ name: string; url: string }> {
   const name = extensionLoginName(tables.extension, url);
   const drop = `DROP ROLE IF EXISTS ${name}`;
-  const place = made.findIndex((statement) =>
+  const position = createdObjects.findIndex((statement) =>
     statement.endsWith(` ${tables.extension.replaceAll('-', '_')}`),
   );
-  if (!made.includes(drop)) made.splice(Math.max(place, 0), 0, drop);
+  if (!createdObjects.includes(drop)) createdObjects.splice(Math.max(position, 0), 0, drop);
   await migrate({ url, migrations, queue: true, extensions: { tables: [tables], masterKey: key } });
   return { name, url: urlForLogin(url, extensionLogin(tables.extension, url, key)) };
 }
 
-test('an owner that is no superuser makes the tables of an extension, and its login works on them', async () => {
-  const owner = await login('CREATEROLE');
+test('an owner who is not a superuser creates the tables of an extension, and its login can use them', async () => {
+  const owner = await createLogin('CREATEROLE');
   await administer(ownerUrl, `GRANT switchboard_app TO ${owner.name} WITH ADMIN OPTION`);
-  const { tables, role } = someExtension();
-  const url = owner.as(await emptyDatabase(owner.name));
-  const own = await withTables(url, tables);
-  expect(await ask(url, `SELECT tableowner::text FROM pg_tables WHERE schemaname = '${role}'`)).toEqual([
-    own.name,
+  const { tables, role } = createExtension();
+  const url = owner.as(await createEmptyDatabase(owner.name));
+  const extensionAccess = await installTables(url, tables);
+  expect(await query(url, `SELECT tableowner::text FROM pg_tables WHERE schemaname = '${role}'`)).toEqual([
+    extensionAccess.name,
   ]);
-  expect(await ask(own.url, `SELECT count(*)::int, session_user::text FROM ${role}.own`)).toEqual([
-    0,
-    own.name,
-  ]);
-  await expect(ask(own.url, 'SELECT * FROM public.organisation')).rejects.toThrow('permission denied');
-  // The rights of the service itself are not wider for it.
-  await expect(ask(applicationUrl(url), `SELECT * FROM ${role}.own`)).rejects.toThrow('permission denied');
+  expect(
+    await query(extensionAccess.url, `SELECT count(*)::int, session_user::text FROM ${role}.own`),
+  ).toEqual([0, extensionAccess.name]);
+  await expect(query(extensionAccess.url, 'SELECT * FROM public.organisation')).rejects.toThrow(
+    'permission denied',
+  );
+  // The service's own rights do not include the extension's schema.
+  await expect(query(applicationUrl(url), `SELECT * FROM ${role}.own`)).rejects.toThrow('permission denied');
 });
 
 test('migrate fails with the SQL for an administrator if the owner cannot create the login of an extension', async () => {
-  const owner = await login('');
+  const owner = await createLogin('');
   await administer(ownerUrl, `GRANT switchboard_app TO ${owner.name} WITH ADMIN OPTION`);
-  const { tables, role } = someExtension();
-  const url = owner.as(await emptyDatabase(owner.name));
-  const refusal = await withTables(url, tables).then(
+  const { tables, role } = createExtension();
+  const url = owner.as(await createEmptyDatabase(owner.name));
+  const refusal = await installTables(url, tables).then(
     () => 'it started',
     (error: Error) => error.message,
   );
@@ -200,14 +201,14 @@ test('migrate fails with the SQL for an administrator if the owner cannot create
   const administrator = new URL(ownerUrl);
   administrator.pathname = new URL(url).pathname;
   await administer(administrator.href, advice);
-  const own = await withTables(url, tables);
-  expect(await ask(url, 'SELECT name FROM extension_migration')).toEqual(['001-own.sql']);
-  expect(await ask(own.url, `SELECT count(*)::int FROM ${role}.own`)).toEqual([0]);
+  const extensionAccess = await installTables(url, tables);
+  expect(await query(url, 'SELECT name FROM extension_migration')).toEqual(['001-own.sql']);
+  expect(await query(extensionAccess.url, `SELECT count(*)::int FROM ${role}.own`)).toEqual([0]);
 });
 
-test('tables that the version before made under the role of their schema go to the login', async () => {
-  const { tables, role } = someExtension();
-  const url = await emptyDatabase();
+test('extension tables of the previous version, owned by the schema role, are handed over to the login', async () => {
+  const { tables, role } = createExtension();
+  const url = await createEmptyDatabase();
   await migrate({ url, migrations, queue: true });
   await administer(
     url,
@@ -218,83 +219,85 @@ test('tables that the version before made under the role of their schema go to t
      INSERT INTO extension_migration (extension, name, digest)
        VALUES ('${tables.extension}', '001-own.sql', '${'0'.repeat(64)}')`,
   );
-  const own = await withTables(url, tables);
-  expect(await ask(own.url, `DELETE FROM ${role}.own WHERE id = ${role}.seven() RETURNING id`)).toEqual([7]);
-  expect(await ask(own.url, `ALTER TABLE ${role}.own ADD COLUMN more int`)).toEqual([]);
-  // Nodes of that version work on during the update, under the role that still owns the schema.
-  const inRole = withSessionSettings(applicationUrl(url), { role });
-  expect(await ask(inRole, `INSERT INTO ${role}.own VALUES (8) RETURNING id`)).toEqual([8]);
+  const extensionAccess = await installTables(url, tables);
   expect(
-    await ask(url, `SELECT nspowner::regrole::text FROM pg_namespace WHERE nspname = '${role}'`),
+    await query(extensionAccess.url, `DELETE FROM ${role}.own WHERE id = ${role}.seven() RETURNING id`),
+  ).toEqual([7]);
+  expect(await query(extensionAccess.url, `ALTER TABLE ${role}.own ADD COLUMN more int`)).toEqual([]);
+  // Nodes of that version keep working during the update under the role that still owns the schema.
+  const inRole = withSessionSettings(applicationUrl(url), { role });
+  expect(await query(inRole, `INSERT INTO ${role}.own VALUES (8) RETURNING id`)).toEqual([8]);
+  expect(
+    await query(url, `SELECT nspowner::regrole::text FROM pg_namespace WHERE nspname = '${role}'`),
   ).toEqual([role]);
 });
 
-test('a copy of a database under another name gets logins of its own', async () => {
-  const { tables, role } = someExtension();
-  const url = await emptyDatabase();
-  const own = await withTables(url, tables);
+test('a copy of a database under another name gets its own extension logins', async () => {
+  const { tables, role } = createExtension();
+  const url = await createEmptyDatabase();
+  const extensionAccess = await installTables(url, tables);
   const copy = unique('copy');
   await administer(ownerUrl, `CREATE DATABASE ${copy} TEMPLATE ${new URL(url).pathname.slice(1)}`);
-  made.push(`DROP DATABASE ${copy} WITH (FORCE)`);
-  const other = await withTables(inDatabase(url, copy), tables, 'another master key');
-  expect(other.name).not.toBe(own.name);
-  expect(await ask(other.url, `SELECT count(*)::int FROM ${role}.own`)).toEqual([0]);
-  expect(await ask(own.url, `SELECT count(*)::int FROM ${role}.own`)).toEqual([0]);
+  createdObjects.push(`DROP DATABASE ${copy} WITH (FORCE)`);
+  const copyAccess = await installTables(inDatabase(url, copy), tables, 'another master key');
+  expect(copyAccess.name).not.toBe(extensionAccess.name);
+  expect(await query(copyAccess.url, `SELECT count(*)::int FROM ${role}.own`)).toEqual([0]);
+  expect(await query(extensionAccess.url, `SELECT count(*)::int FROM ${role}.own`)).toEqual([0]);
   await expect(
-    ask(
+    query(
       urlForLogin(inDatabase(url, copy), extensionLogin(tables.extension, url, masterKey)),
       `SELECT * FROM ${role}.own`,
     ),
   ).rejects.toThrow('permission denied');
 });
 
-test('the login of an extension follows MASTER_KEY as long as the former key is named', async () => {
-  const { tables, role } = someExtension();
-  const url = await emptyDatabase();
-  await withTables(url, tables);
-  const next = await withTables(url, tables, `the next master key,${masterKey}`);
-  expect(await ask(next.url, `SELECT count(*)::int FROM ${role}.own`)).toEqual([0]);
-  expect(await ask((await withTables(url, tables, 'the next master key')).url, 'SELECT 1')).toEqual([1]);
-  const attempt = withTables(url, tables, 'a foreign master key');
+test('the extension login is accepted under a new MASTER_KEY if the former key is listed', async () => {
+  const { tables, role } = createExtension();
+  const url = await createEmptyDatabase();
+  await installTables(url, tables);
+  const nextAccess = await installTables(url, tables, `the next master key,${masterKey}`);
+  expect(await query(nextAccess.url, `SELECT count(*)::int FROM ${role}.own`)).toEqual([0]);
+  expect(await query((await installTables(url, tables, 'the next master key')).url, 'SELECT 1')).toEqual([1]);
+  const attempt = installTables(url, tables, 'a foreign master key');
   await expect(attempt).rejects.toThrow(
-    `the database does not let its login ${next.name} in (password authentication failed for user "${next.name}"). ` +
+    `the database does not let its login ${nextAccess.name} in (password authentication failed for user "${nextAccess.name}"). ` +
       'Its password comes from MASTER_KEY',
   );
-  expect(await ask(next.url, 'SELECT 1')).toEqual([1]);
-  await administer(ownerUrl, `ALTER ROLE ${next.name} NOLOGIN`);
-  const last = await withTables(url, tables, 'a foreign master key');
-  expect(await ask(last.url, `SELECT count(*)::int FROM ${role}.own`)).toEqual([0]);
+  expect(await query(nextAccess.url, 'SELECT 1')).toEqual([1]);
+  await administer(ownerUrl, `ALTER ROLE ${nextAccess.name} NOLOGIN`);
+  const lastAccess = await installTables(url, tables, 'a foreign master key');
+  expect(await query(lastAccess.url, `SELECT count(*)::int FROM ${role}.own`)).toEqual([0]);
 });
 
 test.each([
   ['SUPERUSER', (name: string) => `ALTER ROLE ${name} SUPERUSER`],
   ['a membership', (name: string) => `GRANT switchboard_app TO ${name}`],
-])('refuses an extension whose login has %s', async (_what, change) => {
-  const { tables } = someExtension();
-  const url = await emptyDatabase();
-  const { name } = await withTables(url, tables);
+])('an extension whose login has %s is refused', async (_what, change) => {
+  const { tables } = createExtension();
+  const url = await createEmptyDatabase();
+  const { name } = await installTables(url, tables);
   await administer(ownerUrl, change(name));
-  await expect(withTables(url, tables)).rejects.toThrow(
+  await expect(installTables(url, tables)).rejects.toThrow(
     `the login ${name} has to be without attributes, a member of no role`,
   );
 });
 
-test('a schema that somebody else made is not taken for that of an extension', async () => {
-  const { tables, role } = someExtension();
-  const url = await emptyDatabase();
+test('an existing schema of another owner is not adopted for an extension', async () => {
+  const { tables, role } = createExtension();
+  const url = await createEmptyDatabase();
   await administer(url, `CREATE SCHEMA ${role}`);
-  const attempt = withTables(url, tables);
+  const attempt = installTables(url, tables);
   await expect(attempt).rejects.toThrow(`the database has a role or a schema ${role} of other make`);
 });
 
-test('an entity that does not fit its table is found', async () => {
+test('an entity that does not match its table is reported', async () => {
   @Entity({ name: 'organisation' })
-  class Stranger {
+  class UnmatchedEntity {
     @PrimaryColumn()
     id: number;
 
     @Column()
     motto: string;
   }
-  expect((await driftOf([Stranger])).join('\n')).toContain('ADD "motto"');
+  expect((await findDrift([UnmatchedEntity])).join('\n')).toContain('ADD "motto"');
 });

@@ -19,13 +19,13 @@ afterAll(async () => {
 });
 
 const folder = join(__dirname, '../../../migrations/sql/money');
-const loads = async () =>
+const appliedLoads = async () =>
   (
     await owner.query<{ name: string }>(
       "SELECT name FROM migrations WHERE name LIKE 'LoadMoney%' ORDER BY id",
     )
   ).rows;
-const answerOf = async () =>
+const functionResult = async () =>
   (
     await owner.query<{ starts: Date }>(
       "SELECT starts_at AS starts FROM spending_period('daily', '2026-05-06T07:08Z')",
@@ -34,13 +34,13 @@ const answerOf = async () =>
 const migrateAgain = () =>
   migrate({ url: database.ownerUrl, serviceUrl: database.url, migrations, queue: false });
 
-test('the functions of the files are loaded once for each content of the files', async () => {
+test('the functions are loaded once per content of their files', async () => {
   const files = readdirSync(folder).sort();
   const sql = files.map((file) => readFileSync(join(folder, file), 'utf8')).join('\n');
   const name = `LoadMoneyFunctions_${createHash('sha256').update(sql).digest('hex').slice(0, 12)}_1763800310000`;
-  expect(await loads()).toEqual([{ name }]);
+  expect(await appliedLoads()).toEqual([{ name }]);
 
-  // As another version of the files left it.
+  // Simulates another version of the files.
   await owner.query(
     "UPDATE migrations SET name = 'LoadMoneyFunctions_0123456789ab_1763800310000' WHERE name = $1",
     [name],
@@ -48,20 +48,20 @@ test('the functions of the files are loaded once for each content of the files',
   await owner.query(`
     CREATE OR REPLACE FUNCTION spending_period(period text, at timestamptz, OUT starts_at timestamptz, OUT ends_at timestamptz)
     LANGUAGE sql STABLE AS $$ SELECT at, at $$`);
-  expect(await answerOf()).toBe('2026-05-06T07:08:00.000Z');
+  expect(await functionResult()).toBe('2026-05-06T07:08:00.000Z');
   await migrateAgain();
-  expect(await answerOf()).toBe('2026-05-06T00:00:00.000Z');
-  expect((await loads()).map((row) => row.name)).toEqual([
+  expect(await functionResult()).toBe('2026-05-06T00:00:00.000Z');
+  expect((await appliedLoads()).map((row) => row.name)).toEqual([
     'LoadMoneyFunctions_0123456789ab_1763800310000',
     name,
   ]);
 
-  // A migration that ran is not repeated: an older node does not bring its functions back.
+  // An applied migration is not repeated, so an older node does not restore its functions.
   await migrateAgain();
-  expect(await loads()).toHaveLength(2);
+  expect(await appliedLoads()).toHaveLength(2);
 });
 
-test('every function that moves money is in the files', async () => {
+test('every function that moves money is defined in the files', async () => {
   const sql = readdirSync(folder)
     .map((file) => readFileSync(join(folder, file), 'utf8'))
     .join('\n');

@@ -3,23 +3,25 @@ import { DataSource } from 'typeorm';
 import { Database, Notifications } from '#inside/platform/database/index';
 import { serviceDataSourceOptions } from '#inside/platform/database/data-source';
 import { administer, createTestDatabase, type TestDatabase } from '../../support/postgres';
-import { type Proxy, proxyTo } from '../../support/proxy';
+import { type DatabaseProxy, startDatabaseProxy } from '../../support/proxy';
 import { until } from '../../support/until';
 
-let own: TestDatabase;
-let proxy: Proxy;
+let ownDatabase: TestDatabase;
+let proxy: DatabaseProxy;
 let database: Database;
 let notifications: Notifications;
 
 beforeAll(async () => {
   Logger.overrideLogger(false);
-  own = await createTestDatabase();
-  const source = new DataSource(serviceDataSourceOptions({ url: own.url, entities: [], poolSize: 2 }));
+  ownDatabase = await createTestDatabase();
+  const source = new DataSource(
+    serviceDataSourceOptions({ url: ownDatabase.url, entities: [], poolSize: 2 }),
+  );
   database = new Database(await source.initialize());
 });
 
 beforeEach(async () => {
-  proxy = await proxyTo(own.url);
+  proxy = await startDatabaseProxy(ownDatabase.url);
   notifications = new Notifications({ url: proxy.url, heartbeatMs: 50 });
   await notifications.start();
 });
@@ -31,101 +33,103 @@ afterEach(async () => {
 
 afterAll(async () => {
   await database.source.destroy();
-  await own.drop();
+  await ownDatabase.drop();
 });
 
 const announce = (channel: string, payload: string) =>
   database.transaction((tx) => notifications.notify(tx, channel, payload));
 
-/** The announcements on a channel, one after another. */
-async function heard(channel: string) {
+/** Returns a function that waits for the next notification of the channel. */
+async function listen(channel: string) {
   const waiting: ((payload: string) => void)[] = [];
-  const arrived: string[] = [];
+  const received: string[] = [];
   await notifications.on(channel, (payload) => {
     const next = waiting.shift();
     if (next) next(payload);
-    else arrived.push(payload);
+    else received.push(payload);
   });
-  return async () => arrived.shift() ?? (await new Promise<string>((resolve) => waiting.push(resolve)));
+  return async () => received.shift() ?? (await new Promise<string>((resolve) => waiting.push(resolve)));
 }
 
-const gap = () => new Promise<void>((resolve) => void notifications.onGap(resolve));
+const waitForGap = () => new Promise<void>((resolve) => void notifications.onGap(resolve));
 
-test('an announcement is heard when its transaction commits, and not when it does not', async () => {
-  const next = await heard('keys');
-  const broken = database.transaction(async (tx) => {
+test('a notification is delivered on commit and not on rollback', async () => {
+  const nextPayload = await listen('keys');
+  const failedTransaction = database.transaction(async (tx) => {
     await notifications.notify(tx, 'keys', 'never');
     throw new Error('changed its mind');
   });
-  await expect(broken).rejects.toThrow('changed its mind');
+  await expect(failedTransaction).rejects.toThrow('changed its mind');
   await announce('other', 'elsewhere');
   await announce('keys', 'first');
   await announce('keys', 'second');
-  expect([await next(), await next()]).toEqual(['first', 'second']);
+  expect([await nextPayload(), await nextPayload()]).toEqual(['first', 'second']);
 });
 
-test('who has unsubscribed hears nothing, and a handler that throws harms nobody', async () => {
-  const silent: string[] = [];
-  const leave = await notifications.on('Odd "channel"', (payload) => silent.push(payload));
+test('an unsubscribed handler receives nothing, and a throwing handler does not affect others', async () => {
+  const receivedAfterLeaving: string[] = [];
+  const unsubscribe = await notifications.on('Odd "channel"', (payload) =>
+    receivedAfterLeaving.push(payload),
+  );
   await notifications.on('Odd "channel"', () => {
     throw new Error('broken subscriber');
   });
-  const next = await heard('Odd "channel"');
-  leave();
+  const nextPayload = await listen('Odd "channel"');
+  unsubscribe();
   await announce('Odd "channel"', 'hello');
-  expect(await next()).toBe('hello');
-  expect(silent).toEqual([]);
+  expect(await nextPayload()).toBe('hello');
+  expect(receivedAfterLeaving).toEqual([]);
 });
 
-test('a connection that the server ends is replaced, and the gap is reported', async () => {
-  const next = await heard('keys');
-  const reported = gap();
-  const before = notifications.lastConfirmedAt ?? 0;
+test('a terminated connection is replaced, and the gap is reported', async () => {
+  const nextPayload = await listen('keys');
+  const gapReport = waitForGap();
+  const confirmedBefore = notifications.lastConfirmedAt ?? 0;
   await administer(
-    own.ownerUrl,
-    // Those of other test files, which share the server, are left alone.
+    ownDatabase.ownerUrl,
+    // Excludes the connections of other test files, which share the server.
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = current_database() AND application_name = 'switchboard-notifications'`,
   );
-  await reported;
+  await gapReport;
   expect(notifications.connected).toBe(true);
-  expect(notifications.lastConfirmedAt).toBeGreaterThan(before);
+  expect(notifications.lastConfirmedAt).toBeGreaterThan(confirmedBefore);
   await announce('keys', 'again');
-  expect(await next()).toBe('again');
+  expect(await nextPayload()).toBe('again');
 });
 
-test('while the server is away nothing is confirmed, and it is found again by itself', async () => {
-  const next = await heard('keys');
-  const reported = gap();
+test('delivery is unconfirmed while the server is away and resumes automatically', async () => {
+  const nextPayload = await listen('keys');
+  const gapReport = waitForGap();
   await proxy.cut();
   await announce('keys', 'lost');
   await until(() => !notifications.connected);
-  const late = await heard('late');
+  const lateListener = await listen('late');
   await proxy.restore();
-  await reported;
+  await gapReport;
   await announce('keys', 'found');
   await announce('late', 'too');
-  expect([await next(), await late()]).toEqual(['found', 'too']);
+  expect([await nextPayload(), await lateListener()]).toEqual(['found', 'too']);
 });
 
-test('a server that falls silent is noticed', async () => {
+test('an unresponsive server is detected', async () => {
   proxy.freeze();
-  const reported = gap();
+  const gapReport = waitForGap();
   await until(() => !notifications.connected);
   await proxy.cut();
   await proxy.restore();
-  await reported;
+  await gapReport;
 });
 
-test('shutdown ends at once, also while the server is away', async () => {
+test('shutdown completes immediately, even while the server is unreachable', async () => {
   await proxy.cut();
-  const started = performance.now();
+  const startedAt = performance.now();
   await notifications.onApplicationShutdown();
-  expect(performance.now() - started).toBeLessThan(10_000);
+  expect(performance.now() - startedAt).toBeLessThan(10_000);
   expect(notifications.connected).toBe(false);
 });
 
-test('a first connection that fails is an error, not a silent wait', async () => {
+test('a failed first connection returns an error instead of waiting silently', async () => {
   await proxy.cut();
   await expect(new Notifications({ url: proxy.url }).start()).rejects.toThrow('ECONNREFUSED');
 });

@@ -19,8 +19,8 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** As a later version might bring it. */
-function later(name: string, sql: string): Migration {
+/** Creates a migration as a later version could add it. */
+function laterMigration(name: string, sql: string): Migration {
   return class implements MigrationInterface {
     readonly name = name;
     static {
@@ -33,25 +33,28 @@ function later(name: string, sql: string): Migration {
   };
 }
 
-const update = (added: readonly Migration[], report?: (progress: MigrationProgress) => void): Promise<void> =>
+const update = (
+  extraMigrations: readonly Migration[],
+  report?: (progress: MigrationProgress) => void,
+): Promise<void> =>
   migrate({
     url: database.ownerUrl,
     serviceUrl: database.url,
-    migrations: [...added, ...migrations],
+    migrations: [...extraMigrations, ...migrations],
     queue: false,
     ...(report && { report }),
   });
 const isFunctions = ({ name }: { name: string }): boolean => name.startsWith('LoadMoneyFunctions_');
-const asLeftByAnOlderVersion = (): Promise<unknown> =>
+const removeFunctionLoads = (): Promise<unknown> =>
   owner.query(
     "UPDATE migrations SET name = 'LoadMoneyFunctions_0123456789ab_1763800310000' WHERE name LIKE 'LoadMoneyFunctions\\_%'",
   );
 
-test('functions are loaded once every table that they name is there', async () => {
+test('functions are loaded once all tables that they reference exist', async () => {
   expect(isFunctions(migrations.at(-1)!)).toBe(true);
-  await asLeftByAnOlderVersion();
+  await removeFunctionLoads();
   const { rows: before } = await owner.query<{ id: number }>('SELECT max(id) AS id FROM migrations');
-  await update([later('Expand9000000000000', 'CREATE TABLE expanded (id int)')]);
+  await update([laterMigration('Expand9000000000000', 'CREATE TABLE expanded (id int)')]);
   const { rows } = await owner.query<{ name: string }>(
     'SELECT name FROM migrations WHERE id > $1 ORDER BY id',
     [before[0]?.id],
@@ -59,14 +62,17 @@ test('functions are loaded once every table that they name is there', async () =
   expect(rows.map(({ name }) => name)).toEqual(['Expand9000000000000', migrations.at(-1)?.name]);
 });
 
-test('an update tells what it does, step by step; nothing to do is nothing to tell', async () => {
-  const told: MigrationProgress[] = [];
-  const note = (progress: MigrationProgress): void => void told.push(progress);
+test('an update reports each step, and reports nothing without pending migrations', async () => {
+  const progressReports: MigrationProgress[] = [];
+  const note = (progress: MigrationProgress): void => void progressReports.push(progress);
   await update([], note);
-  expect(told).toEqual([]);
-  const added = [later('One9000000000001', 'SELECT 1'), later('Two9000000000002', 'SELECT 2')];
-  await update(added, note);
-  expect(told).toMatchObject([
+  expect(progressReports).toEqual([]);
+  const extraMigrations = [
+    laterMigration('One9000000000001', 'SELECT 1'),
+    laterMigration('Two9000000000002', 'SELECT 2'),
+  ];
+  await update(extraMigrations, note);
+  expect(progressReports).toMatchObject([
     { step: 'begins', migration: 'One9000000000001', number: 1, of: 2 },
     { step: 'done', migration: 'One9000000000001', number: 1, of: 2 },
     { step: 'begins', migration: 'Two9000000000002', number: 2, of: 2 },
@@ -74,30 +80,30 @@ test('an update tells what it does, step by step; nothing to do is nothing to te
   ]);
 });
 
-test('a migration that waits for a lock does not hold up those who work, and gets it in the end', async () => {
-  const holder = new Client({ connectionString: database.ownerUrl });
-  await holder.connect();
-  const told: string[] = [];
+test('a migration that waits for a lock does not block other sessions and gets the lock eventually', async () => {
+  const lockHolder = new Client({ connectionString: database.ownerUrl });
+  await lockHolder.connect();
+  const reports: string[] = [];
   try {
-    await holder.query('BEGIN; SELECT count(*) FROM organisation');
+    await lockHolder.query('BEGIN; SELECT count(*) FROM organisation');
     const name = `added_${randomBytes(3).toString('hex')}`;
-    const updated = update(
-      [later('Wide9000000000000', `ALTER TABLE organisation ADD COLUMN ${name} text`)],
-      ({ step }) => void told.push(step),
+    const updating = update(
+      [laterMigration('Wide9000000000000', `ALTER TABLE organisation ADD COLUMN ${name} text`)],
+      ({ step }) => void reports.push(step),
     );
-    await until(() => Promise.resolve(told.includes('waits')));
-    // Somebody else reads the table, though the migration wants it alone.
+    await until(() => Promise.resolve(reports.includes('waits')));
+    // Another session reads the table while the migration waits for an exclusive lock.
     const { rowCount } = await owner.query({ text: 'SELECT FROM organisation LIMIT 0' });
     expect(rowCount).toBe(0);
-    await holder.query('COMMIT');
-    await updated;
-    expect(told.at(-1)).toBe('done');
+    await lockHolder.query('COMMIT');
+    await updating;
+    expect(reports.at(-1)).toBe('done');
   } finally {
-    await holder.end();
+    await lockHolder.end();
   }
 });
 
-test('a migration that takes long tells so each second, and the phase of an index that it builds', async () => {
+test('a long migration reports its progress every second, with the phase of an index build', async () => {
   class Build implements MigrationInterface {
     readonly name = 'Build9000000000000';
     readonly transaction = false;
@@ -108,32 +114,33 @@ test('a migration that takes long tells so each second, and the phase of an inde
   }
   const writer = new Client({ connectionString: database.ownerUrl });
   await writer.connect();
-  const told: MigrationProgress[] = [];
+  const progressReports: MigrationProgress[] = [];
   try {
     await writer.query('BEGIN; LOCK TABLE organisation IN ROW EXCLUSIVE MODE');
-    const updated = update([Build], (progress) => void told.push(progress));
-    const continued = (): MigrationProgress[] => told.filter(({ step }) => step === 'continues');
-    await until(() => Promise.resolve(continued().length >= 2));
+    const updating = update([Build], (progress) => void progressReports.push(progress));
+    const continueReports = (): MigrationProgress[] =>
+      progressReports.filter(({ step }) => step === 'continues');
+    await until(() => Promise.resolve(continueReports().length >= 2));
     await writer.query('COMMIT');
-    await updated;
-    expect(continued()[1]).toMatchObject({
+    await updating;
+    expect(continueReports()[1]).toMatchObject({
       migration: 'Build9000000000000',
       phase: 'waiting for writers before build',
     });
-    expect(told.at(-1)).toMatchObject({ step: 'done' });
+    expect(progressReports.at(-1)).toMatchObject({ step: 'done' });
   } finally {
     await writer.end();
   }
 });
 
-/** A node and a migration take two tables in opposite order; PostgreSQL breaks off the migration. */
-describe('a migration that is broken off as a deadlock', () => {
+/** A node and a migration lock two tables in opposite order; PostgreSQL aborts the migration. */
+describe('A migration aborted by a deadlock', () => {
   let node: Client;
   beforeEach(async () => {
     await owner.query('CREATE TABLE first (id int); CREATE TABLE second (id int)');
     node = new Client({ connectionString: database.ownerUrl });
     await node.connect();
-    // PostgreSQL breaks off the session that looks for the circle, and this one does not look.
+    // PostgreSQL aborts the session that detects the deadlock, and this session never checks.
     await node.query(`SET deadlock_timeout = '1h'`);
   });
   afterEach(() => node.end());
@@ -145,9 +152,9 @@ describe('a migration that is broken off as a deadlock', () => {
     return rowCount === 1;
   };
 
-  test('is tried again once the node is done', async () => {
-    const broken: (string | undefined)[] = [];
-    const told: string[] = [];
+  test("is retried once the node's transaction has ended", async () => {
+    const errorCodes: (string | undefined)[] = [];
+    const reports: string[] = [];
     let nodeHasBoth: Promise<unknown> | undefined;
     class Crossing implements MigrationInterface {
       readonly name = 'Crossing9000000000000';
@@ -159,7 +166,7 @@ describe('a migration that is broken off as a deadlock', () => {
           await until(isWaiting);
         }
         await runner.query('ALTER TABLE second ADD COLUMN added int').catch((error: { code?: string }) => {
-          broken.push(error.code);
+          errorCodes.push(error.code);
           throw error;
         });
       }
@@ -167,15 +174,15 @@ describe('a migration that is broken off as a deadlock', () => {
     }
     await node.query('BEGIN; LOCK TABLE second');
     await update([Crossing], ({ step }) => {
-      told.push(step);
+      reports.push(step);
       if (step === 'waits') void nodeHasBoth?.then(() => node.query('COMMIT'));
     });
-    expect(broken).toEqual(['40P01']);
-    expect(told.filter((step) => step !== 'continues')).toEqual(['begins', 'waits', 'done']);
+    expect(errorCodes).toEqual(['40P01']);
+    expect(reports.filter((step) => step !== 'continues')).toEqual(['begins', 'waits', 'done']);
     await owner.query('SELECT f.added, s.added FROM first f, second s');
   });
 
-  test('stays as it is where what it did before is not undone', async () => {
+  test('is not retried if it is not transactional', async () => {
     let attempts = 0;
     class Lasting implements MigrationInterface {
       readonly name = 'Lasting9000000000000';

@@ -32,7 +32,7 @@ const check = (name: string, topics: readonly string[]): Promise<readonly KitRes
     topics,
   });
 
-const named = (results: readonly KitResult[], outcome: KitResult['outcome']): string[] =>
+const namesWithOutcome = (results: readonly KitResult[], outcome: KitResult['outcome']): string[] =>
   results.filter((result) => result.outcome === outcome).map((result) => `${result.topic}: ${result.check}`);
 
 const cases: readonly (readonly [fixture: string, topic: string, check: string, reason: string])[] = [
@@ -74,17 +74,17 @@ const cases: readonly (readonly [fixture: string, topic: string, check: string, 
 ];
 
 test.each(cases)(
-  'the kit fails %s by the check "%s: %s"',
+  'the kit fails %s in the check "%s: %s"',
   async (fixture, topic, checkName, reason) => {
     const results = await check(`broken-${fixture}`, [topic]);
-    expect(named(results, 'failed')).toContain(`${topic}: ${checkName}`);
+    expect(namesWithOutcome(results, 'failed')).toContain(`${topic}: ${checkName}`);
     expect(results.find((result) => result.check === checkName)?.reason).toContain(reason);
   },
   DEADLINE_MS,
 );
 
 test(
-  'the kit passes the same extension without a defect',
+  'the kit passes the same extension without the defect',
   async () => {
     const results = await check('sound', [
       ...new Set(cases.map(([, topic]) => topic)),
@@ -92,10 +92,10 @@ test(
       'commands',
     ]);
     expect(results.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
-    const passed = named(results, 'passed');
-    for (const [, topic, checkName] of cases) expect(passed).toContain(`${topic}: ${checkName}`);
-    // A check without anything to test is no check that passed.
-    expect(named(results, 'skipped')).toContain('gates: settled() takes every record');
+    const passedChecks = namesWithOutcome(results, 'passed');
+    for (const [, topic, checkName] of cases) expect(passedChecks).toContain(`${topic}: ${checkName}`);
+    // A check that has nothing to test counts as skipped, not as passed.
+    expect(namesWithOutcome(results, 'skipped')).toContain('gates: settled() takes every record');
   },
   DEADLINE_MS,
 );

@@ -4,18 +4,18 @@ import type { UserRole } from '../../../src/kernel';
 /** Host under test that runs the fixture `desk`. */
 export interface ContractHost {
   readonly url: string;
-  /** Headers of a person with this role, as a page of the host sends them. */
+  /** Headers of a signed-in user with this role, as a page of the host sends them. */
   signedIn(role: UserRole): Promise<Record<string, string>>;
   withKey(): Record<string, string>;
   close(): Promise<void>;
 }
 
 /**
- * What the contract promises to routes of extensions, asked of the real host and of its test double alike. A page is
- * HTML in the real host, and its view and model in the double, so only its status is compared.
+ * The contract for extension routes, verified against the real host and its test double. Pages are compared by status
+ * only: the host returns HTML, the double a view and its model.
  */
-export function describeContract(name: string, open: () => Promise<ContractHost>): void {
-  describe(`the contract, kept by ${name},`, () => {
+export function describeRouteContract(name: string, open: () => Promise<ContractHost>): void {
+  describe(`Extension route contract on ${name}`, () => {
     let host: ContractHost;
     let member: Record<string, string>;
     beforeAll(async () => {
@@ -29,18 +29,18 @@ export function describeContract(name: string, open: () => Promise<ContractHost>
     const post = (path: string, body: object, headers: Record<string, string>) =>
       request(host.url).post(path).set(headers).send(body);
 
-    test('answers Data as JSON that is not cached', async () => {
+    test('Data returns JSON that is not cached', async () => {
       const { status, headers, body } = await get('/x/desk/data', member);
       expect([status, headers['cache-control']]).toEqual([200, 'no-store']);
       expect(headers['content-type']).toMatch(/^application\/json/);
       expect(body).toMatchObject({ role: 'user', language: 'en' });
     });
 
-    test('shows a page to a person who is signed in', async () => {
+    test('a page opens for a signed-in user', async () => {
       expect((await get('/x/desk', member)).status).toBe(200);
     });
 
-    test('refuses strangers with 401', async () => {
+    test('returns 401 without a session', async () => {
       const { status, body } = await get('/x/desk/data');
       expect([status, (body as { code: string }).code]).toEqual([401, 'authentication_required']);
     });
@@ -49,16 +49,16 @@ export function describeContract(name: string, open: () => Promise<ContractHost>
       ['user', 403],
       ['org_admin', 200],
       ['platform_owner', 200],
-    ] as const)('answers a page for administrators to the role %s with %i', async (role, expected) => {
+    ] as const)('a page for administrators returns to the role %s the status %i', async (role, expected) => {
       expect((await get('/x/desk/office', await host.signedIn(role))).status).toBe(expected);
     });
 
-    test('carries a valid form out, with its default', async () => {
+    test('accepts a valid form and applies its default', async () => {
       const { status, body } = await post('/x/desk/notes', { title: 'First' }, member);
       expect([status, body]).toEqual([200, { id: expect.any(Number) as number }]);
     });
 
-    test('leads a browser to the page that a change names', async () => {
+    test('redirects a browser to the page that the action names', async () => {
       const { status, headers } = await request(host.url)
         .post('/x/desk/notes')
         .set({ ...member, accept: 'text/html' })
@@ -74,21 +74,21 @@ export function describeContract(name: string, open: () => Promise<ContractHost>
       ['a number out of range', { title: 'a', copies: 10 }, 'copies'],
       ['a text for a number', { title: 'a', copies: 'many' }, 'copies'],
       ['an unknown field', { title: 'a', colour: 'red' }, 'colour'],
-    ])('refuses %s with 422, and names the field', async (_what, form, field) => {
+    ])('returns 422 and names the field for %s', async (_what, form, field) => {
       const { status, body } = await post('/x/desk/notes', form, member);
       const { code, detail } = body as { code: string; detail: { loc: string[] }[] };
       expect([status, code]).toEqual([422, 'validation_error']);
       expect(detail.map(({ loc }) => loc)).toEqual([['body', field]]);
     });
 
-    test('answers a fault with the status and the code of the catalogue', async () => {
+    test('returns the status and code of a catalogue error', async () => {
       await post('/x/desk/notes', { title: 'Twice' }, member);
       const { status, body } = await post('/x/desk/notes', { title: 'Twice' }, member);
       expect([status, (body as { code: string }).code]).toEqual([409, 'conflict']);
       expect((await get('/x/desk/notes/4711', member)).status).toBe(404);
     });
 
-    test('answers an exception with 500, and none of its words', async () => {
+    test('returns 500 for an exception without its message', async () => {
       const { status, text } = await post('/x/desk/fail', {}, member);
       expect([status, text]).toEqual([500, expect.not.stringContaining('no desk')]);
     });
@@ -102,7 +102,7 @@ export function describeContract(name: string, open: () => Promise<ContractHost>
       expect([status, (body as { code: string }).code]).toEqual([403, 'csrf_rejected']);
     });
 
-    test('answers Csv as a file, with its columns in the first line', async () => {
+    test('Csv returns a file with its column names in the first line', async () => {
       const { status, headers, text } = await get('/x/desk/export', member);
       expect([status, headers['content-disposition']]).toEqual([
         200,
@@ -112,17 +112,17 @@ export function describeContract(name: string, open: () => Promise<ContractHost>
       expect(text).toContain('First,1\r\n');
     });
 
-    test('redirects an old address', async () => {
+    test('redirects a former path', async () => {
       const { status, headers } = await get('/x/desk/old', member);
       expect([status, headers['location']]).toEqual([302, '/x/desk']);
     });
 
-    test('answers a route behind a key to a key alone', async () => {
+    test('a key route accepts only a valid API key', async () => {
       const { status, body } = await get('/v1/x/desk/status', host.withKey());
       expect([status, body]).toEqual([200, { open: true }]);
-      const stranger = await get('/v1/x/desk/status', { authorization: 'Bearer svc_forged' });
-      const { error } = stranger.body as { error: { code: string } };
-      expect([stranger.status, error.code]).toEqual([401, 'invalid_api_key']);
+      const forgedKeyResponse = await get('/v1/x/desk/status', { authorization: 'Bearer svc_forged' });
+      const { error } = forgedKeyResponse.body as { error: { code: string } };
+      expect([forgedKeyResponse.status, error.code]).toEqual([401, 'invalid_api_key']);
     });
   });
 }

@@ -6,12 +6,12 @@ import { createInterface } from 'node:readline';
 import { startTestApp } from '../../support/app';
 import { ScriptedSupplier } from '../../support/scripted-supplier';
 import { until } from '../../support/until';
-import { answers, type GateHouse, openGateHouse } from './gate-house';
+import { supplierReplies, type GateFixture, openGateFixture } from './gate-fixture';
 
-/** Signatures carry a time in seconds. */
-const beganAt = Math.floor(Date.now() / 1_000);
+/** Unix time in seconds, the unit of webhook timestamps. */
+const startedAt = Math.floor(Date.now() / 1_000);
 
-const secretOf = (): string => `whsec_${randomBytes(32).toString('base64')}`;
+const createSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
 const chat = (content: string, rest: object = {}) => ({
   model: 'one',
@@ -19,40 +19,41 @@ const chat = (content: string, rest: object = {}) => ({
   ...rest,
 });
 
-const wait = (url: string, stages = 'request', rest = 'timeout=5s'): string =>
+const gateSetting = (url: string, stages = 'request', rest = 'timeout=5s'): string =>
   `asked=${url}/gate?at=1#stages=${stages}&${rest}`;
 
-describe('a gate that another service is', () => {
-  let house: GateHouse;
+describe('A gate on another server', () => {
+  let fixture: GateFixture;
   let gate: ScriptedSupplier;
-  const secret = secretOf();
+  const secret = createSecret();
 
   beforeAll(async () => {
     gate = await ScriptedSupplier.start();
-    house = await openGateHouse({
-      HTTP_GATES: wait(gate.url, 'request+candidates+settled'),
+    fixture = await openGateFixture({
+      HTTP_GATES: gateSetting(gate.url, 'request+candidates+settled'),
       HTTP_GATE_SECRETS: `asked=${secret}`,
     });
-    await house.shelf.model('one', [{ provider: 'openai', upstreamModel: 'one' }]);
+    await fixture.catalogue.model('one', [{ provider: 'openai', upstreamModel: 'one' }]);
   });
   afterAll(async () => {
-    await house.close();
+    await fixture.close();
     await gate.stop();
   });
   beforeEach(() => {
-    house.supplier.answer = { body: answers.chat };
+    fixture.supplier.answer = { body: supplierReplies.chat };
     gate.answer = { body: { verdict: 'abstain' } };
-    house.heard();
-    gate.heard.splice(0);
+    fixture.takeSupplierBodies();
+    gate.requests.splice(0);
   });
 
-  const ask = (content: string): Promise<Response> => house.post('/v1/chat/completions', chat(content));
+  const sendChat = (content: string): Promise<Response> =>
+    fixture.post('/v1/chat/completions', chat(content));
 
-  test('gets the same JSON as an extension, signed', async () => {
-    const answer = await ask('Hello');
+  test('receives signed requests with the JSON of an extension gate', async () => {
+    const answer = await sendChat('Hello');
     expect(answer.status).toBe(200);
-    await until(() => gate.heard.length >= 3);
-    const bodies = gate.heard.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+    await until(() => gate.requests.length >= 3);
+    const bodies = gate.requests.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
     const request = {
       requestId: answer.headers.get('x-request-id'),
       operation: 'chat',
@@ -71,7 +72,7 @@ describe('a gate that another service is', () => {
       { type: 'gate.candidates', request, lanes: [lane] },
       { type: 'gate.settled', record },
     ]);
-    for (const { path, headers, body } of gate.heard) {
+    for (const { path, headers, body } of gate.requests) {
       expect(path).toBe('/gate?at=1');
       const { 'webhook-id': id, 'webhook-timestamp': time, 'webhook-signature': signature } = headers;
       const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
@@ -79,30 +80,30 @@ describe('a gate that another service is', () => {
         .update(`${String(id)}.${String(time)}.${body}`)
         .digest('base64');
       expect(signature).toBe(`v1,${expected}`);
-      expect(Number(time)).toBeGreaterThanOrEqual(beganAt);
+      expect(Number(time)).toBeGreaterThanOrEqual(startedAt);
       expect(Number(time)).toBeLessThanOrEqual(Date.now() / 1_000);
-      // No secret of ours is in it.
-      expect(JSON.stringify([headers, body])).not.toContain(house.app.firstKeys?.demo);
+      // The gate must not receive the API key of the caller.
+      expect(JSON.stringify([headers, body])).not.toContain(fixture.app.firstKeys?.demo);
     }
-    expect(new Set(gate.heard.map(({ headers }) => headers['webhook-id'])).size).toBe(3);
-    expect((await house.recordOf(answer))?.gates).toMatchObject([
+    expect(new Set(gate.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(3);
+    expect((await fixture.recordOf(answer))?.gates).toMatchObject([
       { name: 'http/asked', stage: 'request', verdict: 'abstain' },
       { name: 'http/asked', stage: 'candidates', verdict: 'abstain' },
     ]);
   });
 
-  test('rewrites and refuses', async () => {
+  test('rewrites a request and rejects another', async () => {
     gate.answer = ({ body }) => ({
       body: body.includes('gate.request')
         ? { verdict: 'rewrite', texts: [{ at: 0, text: 'Hidden' }] }
         : { verdict: 'abstain' },
     });
-    expect((await ask('Hello')).status).toBe(200);
-    expect(house.heard()).toEqual([JSON.stringify(chat('Hidden'))]);
+    expect((await sendChat('Hello')).status).toBe(200);
+    expect(fixture.takeSupplierBodies()).toEqual([JSON.stringify(chat('Hidden'))]);
     gate.answer = { body: { verdict: 'reject', code: 'request_rejected', message: 'No.' } };
-    const refused = await ask('Hello');
-    expect(refused.status).toBe(403);
-    expect(await refused.json()).toMatchObject({
+    const refusal = await sendChat('Hello');
+    expect(refusal.status).toBe(403);
+    expect(await refusal.json()).toMatchObject({
       error: { human_message: 'No.', details: { gate: 'http/asked' } },
     });
   });
@@ -113,43 +114,43 @@ describe('a gate that another service is', () => {
     ['no JSON', { body: 'abstain' }],
     ['no verdict', { body: [] }],
     ['too much', { body: Buffer.alloc(40 * 1024 * 1024, 0x20) }],
-  ])('is closed where it answers with %s', async (_what, answer) => {
+  ])('fails closed when it returns %s', async (_what, answer) => {
     gate.answer = answer;
-    const refused = await ask('Hello');
-    expect(refused.status).toBe(503);
-    expect(await refused.json()).toMatchObject({
+    const refusal = await sendChat('Hello');
+    expect(refusal.status).toBe(503);
+    expect(await refusal.json()).toMatchObject({
       error: { details: { gate: 'http/asked', stage: 'request', reason: 'failed' } },
     });
-    expect(house.heard()).toEqual([]);
+    expect(fixture.takeSupplierBodies()).toEqual([]);
   });
 
-  test('is asked before tokens are counted', async () => {
+  test('is called before tokens are counted', async () => {
     gate.answer = { body: { verdict: 'reject', code: 'request_rejected', message: 'No.' } };
-    expect((await house.post('/v1/messages/count_tokens', chat('Hello'))).status).toBe(403);
+    expect((await fixture.post('/v1/messages/count_tokens', chat('Hello'))).status).toBe(403);
   });
 });
 
-test('an open gate that hangs, or that nobody answers at, lets requests through', async () => {
+test('an open gate that hangs or is unreachable lets requests through', async () => {
   const silent = await ScriptedSupplier.start();
   silent.answer = { body: '', rest: 'never' };
-  const gone = await ScriptedSupplier.start();
-  await gone.stop();
-  const secret = secretOf();
-  const house = await openGateHouse({
-    HTTP_GATES: `silent=${silent.url}#timeout=50ms&onError=open, gone=${gone.url}#onError=open`,
+  const stopped = await ScriptedSupplier.start();
+  await stopped.stop();
+  const secret = createSecret();
+  const fixture = await openGateFixture({
+    HTTP_GATES: `silent=${silent.url}#timeout=50ms&onError=open, gone=${stopped.url}#onError=open`,
     HTTP_GATE_SECRETS: `silent=${secret},gone=${secret}`,
   });
   try {
-    await house.shelf.model('one', [{ provider: 'openai' }]);
-    house.supplier.answer = { body: answers.chat };
-    const answer = await house.post('/v1/chat/completions', chat('Hello'));
+    await fixture.catalogue.model('one', [{ provider: 'openai' }]);
+    fixture.supplier.answer = { body: supplierReplies.chat };
+    const answer = await fixture.post('/v1/chat/completions', chat('Hello'));
     expect(answer.status).toBe(200);
-    expect((await house.recordOf(answer))?.gates).toMatchObject([
+    expect((await fixture.recordOf(answer))?.gates).toMatchObject([
       { name: 'http/silent', verdict: 'late' },
       { name: 'http/gone', verdict: 'failed' },
     ]);
   } finally {
-    await house.close();
+    await fixture.close();
     await silent.stop();
   }
 });
@@ -161,18 +162,18 @@ test.each([
   [{ HTTP_GATES: 'lone=https://gate.example/#timeout=1m' }, 'HTTP_GATES'],
   [{ HTTP_GATES: 'one=https://a.example,one=https://b.example' }, 'HTTP_GATES'],
   [{ HTTP_GATE_SECRETS: 'lone=whsec_c2hvcnQ=' }, 'HTTP_GATE_SECRETS'],
-])('settings that make no sense are refused: %j', async (environment: Record<string, string>, expected) => {
+])('invalid gate settings are refused: %j', async (environment: Record<string, string>, expected) => {
   const refusal = await startTestApp({ environment }).catch((error: unknown) => error);
   expect(String(refusal)).toContain(expected);
   expect(String(refusal)).not.toContain('c2hvcnQ');
 });
 
-describe('the example in Python', () => {
+describe('The Python example gate', () => {
   const folder = join(resolve(__dirname, '..', '..', '..'), 'examples', 'extensions', 'python-gate');
-  const secret = secretOf();
+  const secret = createSecret();
   let python: ChildProcess;
   let address: string;
-  let house: GateHouse;
+  let fixture: GateFixture;
 
   beforeAll(async () => {
     python = spawn('python3', [join(folder, 'gate.py'), '0'], {
@@ -181,42 +182,42 @@ describe('the example in Python', () => {
     });
     const [line] = (await once(createInterface(python.stdout!), 'line')) as [string];
     address = line.slice('listening on '.length);
-    house = await openGateHouse({
+    fixture = await openGateFixture({
       HTTP_GATES: `cards=${address}#timeout=10s`,
       HTTP_GATE_SECRETS: `cards=${secret}`,
     });
-    await house.shelf.model('one', [{ provider: 'openai', upstreamModel: 'one' }]);
-    house.supplier.answer = { body: answers.chat };
+    await fixture.catalogue.model('one', [{ provider: 'openai', upstreamModel: 'one' }]);
+    fixture.supplier.answer = { body: supplierReplies.chat };
   });
   afterAll(async () => {
-    await house.close();
+    await fixture.close();
     python.kill();
     await once(python, 'close');
   });
-  beforeEach(() => house.heard());
+  beforeEach(() => fixture.takeSupplierBodies());
 
-  test('lets through what concerns it not', async () => {
+  test('passes an unaffected request unchanged', async () => {
     const body = chat('The order 4111 1111 1111 1112 is no card. Öl €');
-    expect((await house.post('/v1/chat/completions', body)).status).toBe(200);
-    expect(house.heard()).toEqual([JSON.stringify(body)]);
+    expect((await fixture.post('/v1/chat/completions', body)).status).toBe(200);
+    expect(fixture.takeSupplierBodies()).toEqual([JSON.stringify(body)]);
   });
 
-  test('refuses what must not leave', async () => {
-    const answer = await house.post('/v1/chat/completions', chat('What of project Bluebird?'));
+  test('rejects a request that contains a protected project name', async () => {
+    const answer = await fixture.post('/v1/chat/completions', chat('What of project Bluebird?'));
     expect(answer.status).toBe(403);
     expect(await answer.json()).toMatchObject({
       error: { code: 'request_rejected', human_message: 'Project Bluebird must not leave the company.' },
     });
-    expect(house.heard()).toEqual([]);
+    expect(fixture.takeSupplierBodies()).toEqual([]);
   });
 
-  test('blanks out the numbers of cards', async () => {
-    const answer = await house.post(
+  test('redacts card numbers', async () => {
+    const answer = await fixture.post(
       '/v1/chat/completions',
       chat('Pay with 4111-1111 1111 1111, please – “now”'),
     );
     expect(answer.status).toBe(200);
-    expect(house.heard()).toEqual([JSON.stringify(chat('Pay with [card], please – “now”'))]);
+    expect(fixture.takeSupplierBodies()).toEqual([JSON.stringify(chat('Pay with [card], please – “now”'))]);
   });
 
   test.each([
@@ -229,14 +230,14 @@ describe('the example in Python', () => {
         'webhook-signature': 'v1,AAAA',
       },
     ],
-    ['an old message', signedAs(secret, '{}', Math.floor(Date.now() / 1_000) - 3_600)],
-  ])('answers nobody else: %s', async (_what, headers: Record<string, string>) => {
+    ['an old message', signatureHeaders(secret, '{}', Math.floor(Date.now() / 1_000) - 3_600)],
+  ])('returns 401 to a caller with %s', async (_what, headers: Record<string, string>) => {
     const answer = await fetch(address, { method: 'POST', headers, body: '{}' });
     expect(answer.status).toBe(401);
   });
 });
 
-function signedAs(secret: string, body: string, seconds: number): Record<string, string> {
+function signatureHeaders(secret: string, body: string, seconds: number): Record<string, string> {
   const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
   const signature = createHmac('sha256', key).update(`a.${seconds}.${body}`).digest('base64');
   return { 'webhook-id': 'a', 'webhook-timestamp': String(seconds), 'webhook-signature': `v1,${signature}` };

@@ -1,19 +1,19 @@
 import { Metrics, RepeatingJobs } from '#product/platform';
 import { startTestApp, type TestApp } from '../../support/app';
 import { NotesExtension } from '../../support/notes-extension';
-import { createTestDatabase, rowsOf, type TestDatabase } from '../../support/postgres';
+import { createTestDatabase, queryRows, type TestDatabase } from '../../support/postgres';
 import { until } from '../../support/until';
 
 const notes = new NotesExtension('job-notes');
 afterAll(() => notes.remove());
 
-interface Row {
+interface ExtensionJobRow {
   readonly name: string;
   readonly failures: number;
   readonly succeeded: boolean;
 }
 
-describe('the jobs of an extension', () => {
+describe('Extension jobs', () => {
   let database: TestDatabase;
   let app: TestApp;
   beforeAll(async () => {
@@ -29,16 +29,16 @@ describe('the jobs of an extension', () => {
     await database.drop();
   });
 
-  const rows = (): Promise<Row[]> =>
-    rowsOf<Row>(
+  const rows = (): Promise<ExtensionJobRow[]> =>
+    queryRows<ExtensionJobRow>(
       database.ownerUrl,
       `SELECT name, failures, succeeded_at IS NOT NULL AS succeeded FROM repeating_job
         WHERE name LIKE 'job-notes/%' ORDER BY name`,
     );
   const makeDue = (name: string): Promise<object[]> =>
-    rowsOf(database.ownerUrl, `UPDATE repeating_job SET due_at = now() WHERE name = '${name}'`);
+    queryRows(database.ownerUrl, `UPDATE repeating_job SET due_at = now() WHERE name = '${name}'`);
 
-  test('run by the rows of the service, and their success is measured', async () => {
+  test('run on the schedule of the service, and their last success is measured', async () => {
     await until(async () => (await rows()).length === 3);
     await makeDue('job-notes/work');
     await until(async () =>
@@ -48,7 +48,7 @@ describe('the jobs of an extension', () => {
     await until(async () => (await app.application.get(Metrics).text()).includes(line));
   });
 
-  test('a failure is logged with its extension, and the job is tried again', async () => {
+  test('a failed job is logged with its extension and counted as a failure', async () => {
     await makeDue('job-notes/broken');
     await until(async () => ((await rows())[0]?.failures ?? 0) > 0);
     const lines = app.log.map((line) => JSON.parse(line) as Record<string, unknown>);
@@ -61,17 +61,17 @@ describe('the jobs of an extension', () => {
     );
   });
 
-  test('a job that hears no signal gives its place back', async () => {
+  test('a job that ignores its abort signal is abandoned', async () => {
     const run = app.application.get(RepeatingJobs).run('job-notes/deaf');
     await expect(run).rejects.toThrow('it did not end after its signal');
   });
 });
 
-test('a start without the extension forgets its jobs, and one with it knows them again', async () => {
+test('jobs are removed by a start without the extension and added again by a start with it', async () => {
   const database = await createTestDatabase();
   const names = (): Promise<{ name: string }[]> =>
-    rowsOf(database.ownerUrl, `SELECT name FROM repeating_job WHERE name LIKE '%/%' ORDER BY name`);
-  const jobsOf = async (list: string, count: number): Promise<void> => {
+    queryRows(database.ownerUrl, `SELECT name FROM repeating_job WHERE name LIKE '%/%' ORDER BY name`);
+  const startAndExpectJobs = async (list: string, count: number): Promise<void> => {
     const app = await startTestApp({
       sharedDatabase: database,
       schedule: true,
@@ -81,9 +81,9 @@ test('a start without the extension forgets its jobs, and one with it knows them
     await app.close();
   };
   try {
-    await jobsOf(notes.path, 3);
-    await jobsOf('', 0);
-    await jobsOf(notes.path, 3);
+    await startAndExpectJobs(notes.path, 3);
+    await startAndExpectJobs('', 0);
+    await startAndExpectJobs(notes.path, 3);
   } finally {
     await database.drop();
   }
@@ -93,13 +93,13 @@ test.each([
   ["'0 3 * * *'", "'61 3 * * *'", 'work of jobs has the cron "61 3 * * *", which cannot be read'],
   ["'0 3 * * *'", "'0 3 31 2 *'", 'work of jobs has the cron "0 3 31 2 *", which cannot be read'],
   ["'0 3 * * *'", "'daily'", 'work of jobs needs a cron of five or six fields'],
-])('%s as %s refuses the start', async (from, to, expected) => {
-  const wrong = new NotesExtension('job-notes');
+])('the cron expression %s changed to %s prevents the start', async (from, to, expected) => {
+  const invalid = new NotesExtension('job-notes');
   try {
-    wrong.rewrite('index.cjs', (text) => text.replace(from, to));
-    const start = startTestApp({ environment: { EXTENSIONS: wrong.path } });
+    invalid.rewrite('index.cjs', (text) => text.replace(from, to));
+    const start = startTestApp({ environment: { EXTENSIONS: invalid.path } });
     await expect(start).rejects.toThrow(`The extension job-notes cannot be used: ${expected}`);
   } finally {
-    wrong.remove();
+    invalid.remove();
   }
 });

@@ -1,9 +1,9 @@
 import type { SettledRecord } from '#extension';
 import { startTestApp, type TestApp } from '../../support/app';
-import { builtExtension, type ExtensionFolder } from '../../support/extension-folder';
+import { buildExtension, type ExtensionFolder } from '../../support/extension-folder';
 import { KafkaStandIn } from '../../support/kafka-stand-in';
 import { until } from '../../support/until';
-import { failedBefore, free, settle, tapRow } from './tap-house';
+import { setTapFailures, freeRecord, settle, tapRow } from './tap-fixture';
 
 const TAP = 'kafka-tap/requests';
 
@@ -13,7 +13,7 @@ let app: TestApp;
 beforeAll(async () => {
   broker = new KafkaStandIn('ai-requests', 3);
   await broker.start();
-  extension = builtExtension('examples/extensions/kafka-tap');
+  extension = buildExtension('examples/extensions/kafka-tap');
   app = await startTestApp({
     environment: {
       EXTENSIONS: extension.path,
@@ -40,12 +40,12 @@ const storedIds = (key?: number): string[] =>
     .filter((message) => key === undefined || message.key === String(key))
     .map(({ value }) => (JSON.parse(value) as SettledRecord).request_id);
 /** Records of five keys in turn. */
-const some = (count: number) =>
-  Array.from({ length: count }, (_, place) => free(place % 5, { endUser: 'né 😀' }));
+const createRecords = (count: number) =>
+  Array.from({ length: count }, (_, place) => freeRecord(place % 5, { endUser: 'né 😀' }));
 const failuresOf = async (): Promise<number> => (await tapRow(app, TAP)).failures;
 
-test('every settled request is a message, and those of a key lie in one partition in their order', async () => {
-  const records = some(40);
+test('every settled request becomes one message, and the messages of a key stay in order in one partition', async () => {
+  const records = createRecords(40);
   await settle(app, records.slice(0, 25));
   await settle(app, records.slice(25));
   await until(() => broker.stored.length >= 40);
@@ -65,46 +65,46 @@ test('every settled request is a message, and those of a key lie in one partitio
   expect(JSON.parse(message.value)).toMatchObject({ key_id: 0, end_user: 'né 😀', cost_usd: '0' });
 });
 
-test('what a broker refuses is sent again, in order', async () => {
+test('messages that the broker refuses are sent again in order', async () => {
   broker.behaviour = () => 'refuse';
-  const records = some(10);
+  const records = createRecords(10);
   await settle(app, records);
   await until(async () => (await failuresOf()) === 1);
   expect((await tapRow(app, TAP)).last_error).toMatch(/^the broker refused partition \d with code 6$/);
   expect(broker.stored).toEqual([]);
   broker.behaviour = () => 'acknowledge';
-  await failedBefore(app, 1, TAP);
+  await setTapFailures(app, 1, TAP);
   await until(() => broker.stored.length >= 10);
   for (const key of [0, 1, 2, 3, 4])
     expect(storedIds(key)).toEqual(idsOf(records.filter(({ keyId }) => keyId === key)));
 });
 
-test('while the broker is away records wait, and come in order when it is back', async () => {
+test('records wait while the broker is down and arrive in order when it returns', async () => {
   await until(async () => (await failuresOf()) === 0);
   await broker.stop();
-  const records = some(10);
+  const records = createRecords(10);
   await settle(app, records);
   await until(async () => (await failuresOf()) === 1);
   expect((await tapRow(app, TAP)).last_error).toContain('ECONNREFUSED');
-  // However long that lasts, nothing is given up.
-  await failedBefore(app, 12, TAP);
+  // A long outage creates no dead letters.
+  await setTapFailures(app, 12, TAP);
   await until(async () => (await failuresOf()) === 13);
   expect(await app.database.query('SELECT FROM tap_dead_letter')).toEqual([]);
   await broker.start();
-  await failedBefore(app, 13, TAP);
+  await setTapFailures(app, 13, TAP);
   await until(() => broker.stored.length >= 10);
   for (const key of [0, 1, 2, 3, 4])
     expect(storedIds(key)).toEqual(idsOf(records.filter(({ keyId }) => keyId === key)));
 });
 
-test('what a broker stored before it was killed comes twice, never less', async () => {
+test('messages stored before the broker was killed are sent again, and none is lost', async () => {
   await until(async () => (await failuresOf()) === 0);
   broker.behaviour = (asked) => (asked % 2 === 0 ? 'store and vanish' : 'acknowledge');
-  const records = some(10);
+  const records = createRecords(10);
   await settle(app, records);
   await until(async () => (await failuresOf()) === 1);
   broker.behaviour = () => 'acknowledge';
-  await failedBefore(app, 1, TAP);
+  await setTapFailures(app, 1, TAP);
   await until(async () => (await failuresOf()) === 0);
   await until(() => new Set(storedIds()).size === 10);
   for (const key of [0, 1, 2, 3, 4]) {
@@ -113,7 +113,7 @@ test('what a broker stored before it was killed comes twice, never less', async 
   }
 });
 
-test('settings with faults refuse the start', async () => {
+test('invalid settings prevent the start', async () => {
   const environment = {
     EXTENSIONS: extension.path,
     EXT_KAFKA_TAP_BROKERS: 'nowhere',

@@ -1,22 +1,22 @@
-import { answers, type GateHouse, openGateHouse, untilSaid } from './gate-house';
+import { supplierReplies, type GateFixture, openGateFixture, waitForLogEntries } from './gate-fixture';
 
-let house: GateHouse;
+let fixture: GateFixture;
 
 beforeAll(async () => {
-  house = await openGateHouse();
+  fixture = await openGateFixture();
   const lanes = ['eu', 'us', 'ch'].map((region, priority) => ({
     provider: 'openai',
     region,
     upstreamModel: `in-${region}`,
     priority,
   }));
-  await house.shelf.model('many', lanes);
-  await house.shelf.model('one', [{ provider: 'openai', region: 'eu', upstreamModel: 'alone' }]);
+  await fixture.catalogue.model('many', lanes);
+  await fixture.catalogue.model('one', [{ provider: 'openai', region: 'eu', upstreamModel: 'alone' }]);
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 beforeEach(() => {
-  house.supplier.answer = { body: answers.chat };
-  house.heard();
+  fixture.supplier.answer = { body: supplierReplies.chat };
+  fixture.takeSupplierBodies();
 });
 
 const chat = (text: string, rest: object = {}) => ({
@@ -25,21 +25,22 @@ const chat = (text: string, rest: object = {}) => ({
   ...rest,
 });
 
-const ask = (text: string, rest: object = {}): Promise<Response> =>
-  house.post('/v1/chat/completions', chat(text, rest));
+const sendChat = (text: string, rest: object = {}): Promise<Response> =>
+  fixture.post('/v1/chat/completions', chat(text, rest));
 
-const asked = (): unknown[] => house.heard().map((body) => (JSON.parse(body) as { model: string }).model);
+const calledModels = (): unknown[] =>
+  fixture.takeSupplierBodies().map((body) => (JSON.parse(body) as { model: string }).model);
 
 const verdictOf = async (answer: Response): Promise<unknown> => {
-  const record = await house.recordOf(answer);
+  const record = await fixture.recordOf(answer);
   return (record?.gates as { name: string; stage: string; verdict: string }[])
     .filter(({ stage }) => stage === 'candidates')
     .map(({ name, verdict }) => `${name} ${verdict}`);
 };
 
-test('a gate sees the lanes in the order in which they would be tried', async () => {
-  await ask('[[lanes:show]]');
-  const lanes = JSON.parse(String(house.said('lanes').at(-1)?.lanes)) as object[];
+test('a gate receives the lanes in the order in which they would be tried', async () => {
+  await sendChat('[[lanes:show]]');
+  const lanes = JSON.parse(String(fixture.logEntries('lanes').at(-1)?.lanes)) as object[];
   expect(lanes).toEqual(
     ['eu', 'us', 'ch'].map((region) => ({
       id: expect.any(Number) as number,
@@ -50,48 +51,45 @@ test('a gate sees the lanes in the order in which they would be tried', async ()
   );
 });
 
-test.each(['restrict', 'restrict-later'])(
-  '%s leaves the lanes that are named, and no other',
-  async (verb) => {
-    const answer = await ask(`[[lanes:${verb}=us ch]]`);
-    expect(answer.status).toBe(200);
-    expect(asked()).toEqual(['in-us']);
-    expect(await verdictOf(answer)).toEqual(['tried/lanes restrict']);
-    expect(await house.recordOf(answer)).toMatchObject({ region: 'us', failover: false });
-  },
-);
-
-test('a lane that fails is followed by those that are left', async () => {
-  house.supplier.answer = { status: 500, body: { error: { message: 'no' } } };
-  await ask(`[[lanes:restrict=us ch]]`);
-  expect(asked()).toEqual(['in-us', 'in-ch']);
+test.each(['restrict', 'restrict-later'])('%s keeps only the named lanes', async (verb) => {
+  const answer = await sendChat(`[[lanes:${verb}=us ch]]`);
+  expect(answer.status).toBe(200);
+  expect(calledModels()).toEqual(['in-us']);
+  expect(await verdictOf(answer)).toEqual(['tried/lanes restrict']);
+  expect(await fixture.recordOf(answer)).toMatchObject({ region: 'us', failover: false });
 });
 
-test('order puts those that are named first, and is no failover', async () => {
-  const answer = await ask('[[lanes:order=ch]]');
-  expect(asked()).toEqual(['in-ch']);
-  expect(await house.recordOf(answer)).toMatchObject({ region: 'ch', failover: false });
+test('a failed lane is followed by the remaining allowed lanes', async () => {
+  fixture.supplier.answer = { status: 500, body: { error: { message: 'no' } } };
+  await sendChat(`[[lanes:restrict=us ch]]`);
+  expect(calledModels()).toEqual(['in-us', 'in-ch']);
+});
+
+test('order moves the named lanes to the front and does not count as failover', async () => {
+  const answer = await sendChat('[[lanes:order=ch]]');
+  expect(calledModels()).toEqual(['in-ch']);
+  expect(await fixture.recordOf(answer)).toMatchObject({ region: 'ch', failover: false });
   expect(await verdictOf(answer)).toEqual(['tried/lanes order']);
 });
 
-test('a gate that leaves nothing is named', async () => {
-  const answer = await ask('[[lanes:restrict=jp]]');
+test('a gate that allows no lane is named in the error', async () => {
+  const answer = await sendChat('[[lanes:restrict=jp]]');
   expect(answer.status).toBe(503);
   expect(await answer.json()).toMatchObject({
     error: { code: 'no_providers_available', details: { gate: 'tried/lanes' } },
   });
-  expect(asked()).toEqual([]);
+  expect(calledModels()).toEqual([]);
   expect(await verdictOf(answer)).toEqual(['tried/lanes restrict']);
 });
 
-test('a gate never widens the regions of a request', async () => {
-  const answer = await ask('[[lanes:restrict=eu us ch]]', { region: 'us' });
+test('a gate cannot widen the regions of a request', async () => {
+  const answer = await sendChat('[[lanes:restrict=eu us ch]]', { region: 'us' });
   expect(answer.status).toBe(200);
-  expect(asked()).toEqual(['in-us']);
-  const elsewhere = await ask('[[lanes:order=eu]]', { region: 'us' });
-  expect(elsewhere.status).toBe(200);
-  expect(asked()).toEqual(['in-us']);
-  expect((await ask('[[lanes:restrict=eu]]', { region: 'us' })).status).toBe(503);
+  expect(calledModels()).toEqual(['in-us']);
+  const orderedAnswer = await sendChat('[[lanes:order=eu]]', { region: 'us' });
+  expect(orderedAnswer.status).toBe(200);
+  expect(calledModels()).toEqual(['in-us']);
+  expect((await sendChat('[[lanes:restrict=eu]]', { region: 'us' })).status).toBe(503);
 });
 
 test.each([
@@ -100,8 +98,8 @@ test.each([
   ['odd', 'failed'],
   ['rewrite', 'failed'],
   ['1', 'failed'],
-])('a closed gate that does %s ends the request', async (fault, how) => {
-  const answer = await ask(`[[lanes:${fault}]]`);
+])('a closed gate with the fault %s ends the request', async (fault, how) => {
+  const answer = await sendChat(`[[lanes:${fault}]]`);
   expect(answer.status).toBe(503);
   expect(await answer.json()).toMatchObject({
     error: {
@@ -109,42 +107,44 @@ test.each([
       details: { gate: 'tried/lanes', stage: 'candidates', reason: how },
     },
   });
-  expect(asked()).toEqual([]);
+  expect(calledModels()).toEqual([]);
   expect(await verdictOf(answer)).toEqual([`tried/lanes ${how}`]);
 });
 
-test('a gate refuses at this stage as well', async () => {
-  expect((await ask('[[lanes:reject]]')).status).toBe(403);
+test('a gate can reject a request at the lane stage', async () => {
+  expect((await sendChat('[[lanes:reject]]')).status).toBe(403);
 });
 
-test('where a gate leaves the chosen model no lane, a stand-in answers, and its lanes were asked about', async () => {
-  const usual = await ask('Hello [[lanes:show]]', { model: 'auto' });
-  expect(usual.status).toBe(200);
-  const [chosen] = asked();
-  const before = house.said('lanes').length;
-  const answer = await ask(`Hello [[lanes:only=${chosen === 'alone' ? 'in-us' : 'alone'}]]`, {
+test('another model answers when a gate leaves the chosen model no lane, and its lanes pass the gate too', async () => {
+  const usualAnswer = await sendChat('Hello [[lanes:show]]', { model: 'auto' });
+  expect(usualAnswer.status).toBe(200);
+  const [chosen] = calledModels();
+  const entriesBefore = fixture.logEntries('lanes').length;
+  const answer = await sendChat(`Hello [[lanes:only=${chosen === 'alone' ? 'in-us' : 'alone'}]]`, {
     model: 'auto',
   });
   expect(answer.status).toBe(200);
-  expect(asked()).toEqual([chosen === 'alone' ? 'in-us' : 'alone']);
-  expect(house.said('lanes').length).toBe(before + 2);
-  const none = await ask('Hello [[lanes:only=none]]', { model: 'auto' });
-  expect(none.status).toBe(503);
-  expect(await none.json()).toMatchObject({ error: { details: { gate: 'tried/lanes' } } });
+  expect(calledModels()).toEqual([chosen === 'alone' ? 'in-us' : 'alone']);
+  expect(fixture.logEntries('lanes').length).toBe(entriesBefore + 2);
+  const refusal = await sendChat('Hello [[lanes:only=none]]', { model: 'auto' });
+  expect(refusal.status).toBe(503);
+  expect(await refusal.json()).toMatchObject({ error: { details: { gate: 'tried/lanes' } } });
 });
 
-describe('a gate that sees what was settled', () => {
+describe('A gate at the settled stage', () => {
   const recordOf = async (answer: Response): Promise<Record<string, unknown>> => {
     const id = answer.headers.get('x-request-id')!;
-    const of = () =>
-      house.said('settled').find(({ record }) => String(record).includes(id))?.record as string | undefined;
-    for (let count = 1; of() === undefined; count += 1) await untilSaid(house, 'settled', count);
-    return JSON.parse(of()!) as Record<string, unknown>;
+    const findRecord = () =>
+      fixture.logEntries('settled').find(({ record }) => String(record).includes(id))?.record as
+        string | undefined;
+    for (let count = 1; findRecord() === undefined; count += 1)
+      await waitForLogEntries(fixture, 'settled', count);
+    return JSON.parse(findRecord()!) as Record<string, unknown>;
   };
 
-  test('gets the published record of an answer', async () => {
-    const answer = await ask('Hello', { metadata: { tags: ['a'] }, user: 'somebody' });
-    const row = await house.recordOf(answer);
+  test('receives the published record of an answered request', async () => {
+    const answer = await sendChat('Hello', { metadata: { tags: ['a'] }, user: 'somebody' });
+    const row = await fixture.recordOf(answer);
     expect(await recordOf(answer)).toMatchObject({
       request_id: answer.headers.get('x-request-id'),
       created_at: (row?.created_at as Date).toISOString(),
@@ -164,8 +164,8 @@ describe('a gate that sees what was settled', () => {
     });
   });
 
-  test('gets a refusal, too', async () => {
-    const answer = await ask('[[closed:reject]]');
+  test('receives the record of a rejected request', async () => {
+    const answer = await sendChat('[[closed:reject]]');
     expect(await recordOf(answer)).toMatchObject({
       status: 403,
       error_code: 'request_rejected',
@@ -173,12 +173,12 @@ describe('a gate that sees what was settled', () => {
     });
   });
 
-  test.each(['hang', 'throw'])('delays nobody, even if it does %s', async (fault) => {
-    const answers = [];
+  test.each(['hang', 'throw'])('does not delay responses when it has the fault %s', async (fault) => {
+    const responses = [];
     for (let count = 0; count < 40; count += 1)
-      answers.push(await ask('Hello', { metadata: { tags: [fault] } }));
-    expect(answers.every(({ status }) => status === 200)).toBe(true);
-    // The last of them is seen as well, once the first have had their time.
-    expect(await recordOf(answers.at(-1)!)).toMatchObject({ tags: [fault] });
+      responses.push(await sendChat('Hello', { metadata: { tags: [fault] } }));
+    expect(responses.every(({ status }) => status === 200)).toBe(true);
+    // The last record arrives too, after the first ones have timed out.
+    expect(await recordOf(responses.at(-1)!)).toMatchObject({ tags: [fault] });
   });
 });

@@ -2,20 +2,20 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeScratchFolder } from '../../support/scratch';
 import { Program, projectFolder } from '../../system/program';
-import { answers, type GateHouse, openGateHouse } from './gate-house';
+import { supplierReplies, type GateFixture, openGateFixture } from './gate-fixture';
 
-const scratch = makeScratchFolder('switchboard-late-gates-');
-afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+const scratchFolder = makeScratchFolder('switchboard-late-gates-');
+afterAll(() => rmSync(scratchFolder, { recursive: true, force: true }));
 
-function written(name: string, text: string): string {
-  const folder = join(scratch, name);
+function writeExtension(name: string, text: string): string {
+  const folder = join(scratchFolder, name);
   mkdirSync(folder);
   writeFileSync(join(folder, 'index.cjs'), text);
   return join(folder, 'index.cjs');
 }
 
-/** Gates that keep the process busy past their deadline, at once or behind a promise. */
-const busy = `
+/** Gates that block the process past their deadline, synchronously or behind a promise. */
+const busySource = `
 const work = () => {
   const end = performance.now() + 60;
   while (performance.now() < end);
@@ -33,17 +33,17 @@ exports.default = {
 };`;
 
 // "synchronous gates are never late".
-describe('a gate that answers at once, and after its deadline,', () => {
-  let house: GateHouse;
+describe('A gate that blocks past its deadline', () => {
+  let fixture: GateFixture;
   beforeAll(async () => {
-    house = await openGateHouse({ EXTENSIONS: written('busy', busy) });
-    await house.shelf.model('busy', [{ provider: 'openai' }]);
-    house.supplier.answer = { body: answers.chat };
+    fixture = await openGateFixture({ EXTENSIONS: writeExtension('busy', busySource) });
+    await fixture.catalogue.model('busy', [{ provider: 'openai' }]);
+    fixture.supplier.answer = { body: supplierReplies.chat };
   });
-  afterAll(() => house.close());
+  afterAll(() => fixture.close());
 
-  const ask = (tag: string): Promise<Response> =>
-    house.post('/v1/chat/completions', {
+  const sendChat = (tag: string): Promise<Response> =>
+    fixture.post('/v1/chat/completions', {
       model: 'busy',
       messages: [{ role: 'user', content: 'Hi' }],
       metadata: { tags: [tag] },
@@ -52,17 +52,17 @@ describe('a gate that answers at once, and after its deadline,', () => {
   test.each([
     ['closed', 'busy/closed-sync'],
     ['async', 'busy/closed-async'],
-  ])('refuses the request if it is closed (%s)', async (tag, gate) => {
-    const response = await ask(tag);
+  ])('refuses the request when it is closed (%s)', async (tag, gate) => {
+    const response = await sendChat(tag);
     expect(response.status).toBe(503);
     expect(await response.json()).toMatchObject({ error: { details: { gate, reason: 'late' } } });
   });
 
-  test('is recorded as late, and passed over, if it is open', async () => {
-    const response = await ask('open');
+  test('is recorded as late and skipped when it is open', async () => {
+    const response = await sendChat('open');
     expect(response.status).toBe(200);
     await response.text();
-    const record = await house.recordOf(response);
+    const record = await fixture.recordOf(response);
     expect(record?.['gates']).toContainEqual(
       expect.objectContaining({ name: 'busy/open-sync', verdict: 'late' }),
     );
@@ -70,7 +70,7 @@ describe('a gate that answers at once, and after its deadline,', () => {
 });
 
 // "load errors have no stack".
-test('an extension that cannot be loaded is named in one line, and the log has its stack', async () => {
+test('an extension that cannot be loaded is reported in one line, with its stack in the log', async () => {
   const text = `function countWords() { return undefined.length; }
 exports.default = { id: 'failing', version: '1.0.0', host: '^1', setup: () => countWords() };`;
   const environment = {
@@ -78,8 +78,8 @@ exports.default = { id: 'failing', version: '1.0.0', host: '^1', setup: () => co
     PORT: '0',
     METRICS_PORT: '0',
     LOG_FORMAT: 'json',
-    DATA_FOLDER: join(scratch, 'data'),
-    EXTENSIONS: written('failing', text),
+    DATA_FOLDER: join(scratchFolder, 'data'),
+    EXTENSIONS: writeExtension('failing', text),
   };
   const entry = join(projectFolder, 'dist/bundle/main.js');
   const { code, output, complaint } = await Program.run(process.execPath, [entry], environment).finish(

@@ -1,92 +1,109 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { IdentityProvider, PersonProfile } from '#extension';
-import { builtExtension, type ExtensionFolder } from '../../support/extension-folder';
+import { buildExtension, type ExtensionFolder } from '../../support/extension-folder';
 import { type LdapRequest, LdapStandIn } from '../../support/ldap-stand-in';
 import { until } from '../../support/until';
-import { BASE, ina, PASSWORD, person, providerOf, reset, SERVICE, settingsFor } from './ldap-house';
+import {
+  BASE,
+  inaProfile,
+  PASSWORD,
+  directoryEntry,
+  createProvider,
+  resetDirectory,
+  SERVICE_ACCOUNT,
+  settingsFor,
+} from './ldap-fixture';
 
-const fixture = (name: string): string => readFileSync(join(__dirname, '../../fixtures/tls', name), 'utf8');
-/** It is for 127.0.0.1 and localhost; nothing else trusts it. */
-const tls = { cert: fixture('directory.cert.pem'), key: fixture('directory.key.pem') };
+const readFixture = (name: string): string =>
+  readFileSync(join(__dirname, '../../fixtures/tls', name), 'utf8');
+/** Self-signed certificate for 127.0.0.1 and localhost, trusted by no default store. */
+const tls = { cert: readFixture('directory.cert.pem'), key: readFixture('directory.key.pem') };
 
 let extension: ExtensionFolder;
 let provider: IdentityProvider;
 const directory = new LdapStandIn(BASE);
-const encrypted = new LdapStandIn(BASE, tls);
+const encryptedDirectory = new LdapStandIn(BASE, tls);
 beforeAll(async () => {
-  extension = builtExtension('examples/extensions/ldap-sign-in');
+  extension = buildExtension('examples/extensions/ldap-sign-in');
   await directory.start();
-  await encrypted.start();
-  provider = await providerOf(extension, settingsFor(directory));
+  await encryptedDirectory.start();
+  provider = await createProvider(extension, settingsFor(directory));
 });
-beforeEach(() => [directory, encrypted].forEach(reset));
+beforeEach(() => [directory, encryptedDirectory].forEach(resetDirectory));
 afterEach(async () => {
-  await until(() => directory.sockets.size + encrypted.sockets.size === 0, undefined, 'every connection');
-  expect([...directory.faults, ...encrypted.faults]).toEqual([]);
-  // A stand-in would have said success.
+  await until(
+    () => directory.sockets.size + encryptedDirectory.sockets.size === 0,
+    undefined,
+    'every connection',
+  );
+  expect([...directory.faults, ...encryptedDirectory.faults]).toEqual([]);
+  // No bind was sent without a password, which the stand-in would accept.
   expect(directory.binds.filter(({ password }) => password === '')).toEqual([]);
 });
 afterAll(async () => {
   await directory.stop();
-  await encrypted.stop();
+  await encryptedDirectory.stop();
   extension.remove();
 });
 
-const enter = (
+const authenticate = (
   name = 'ina',
   password = PASSWORD,
   by = provider,
   { signal } = new AbortController(),
 ): Promise<PersonProfile | null> => by.authenticate({ name, password }, signal);
-const entered = async (given: Record<string, string>): Promise<PersonProfile | null> =>
-  enter('ina', PASSWORD, await providerOf(extension, given));
-/** What it throws, which must not have a secret in it. */
-async function failure(trying: Promise<unknown>): Promise<string> {
-  const said: unknown = await trying.then(
+const authenticateWith = async (given: Record<string, string>): Promise<PersonProfile | null> =>
+  authenticate('ina', PASSWORD, await createProvider(extension, given));
+/** Returns the text of the error, and checks that it contains no secret. */
+async function failureOf(trying: Promise<unknown>): Promise<string> {
+  const errorText: unknown = await trying.then(
     (value) => expect(value).toBe('a failure'),
     (error: Error) => `${error.name} ${error.message}`,
   );
-  for (const secret of [PASSWORD, SERVICE.password]) expect(said).not.toContain(secret);
-  return String(said);
+  for (const secret of [PASSWORD, SERVICE_ACCOUNT.password]) expect(errorText).not.toContain(secret);
+  return String(errorText);
 }
-const isPersonal = ({ operation, about }: LdapRequest): boolean =>
-  operation === 'bind' && about !== SERVICE.dn;
+const isUserBind = ({ operation, subject: about }: LdapRequest): boolean =>
+  operation === 'bind' && about !== SERVICE_ACCOUNT.dn;
 
-test('a person is searched for by the account of the service, and bound on another connection', async () => {
-  expect(await enter()).toEqual(ina);
+test('a user is searched with the service account and bound on a second connection', async () => {
+  expect(await authenticate()).toEqual(inaProfile);
   expect(directory.searches).toEqual(['ina']);
   expect(directory.binds).toEqual([
-    { ...SERVICE, connection: expect.any(Number) },
+    { ...SERVICE_ACCOUNT, connection: expect.any(Number) },
     { dn: `uid=ina,${BASE}`, password: PASSWORD, connection: directory.binds[0]!.connection + 1 },
   ]);
 });
 
-test('a wrong password, an unknown name and a name of two people are nobody', async () => {
-  expect(await enter('ina', 'wrong')).toBeNull();
-  expect(await enter('nobody')).toBeNull();
-  const before = directory.binds.length;
-  directory.entries.push({ ...person('ina', 3), dn: `uid=ina,ou=other,${BASE}` });
-  expect(await enter()).toBeNull();
-  directory.entries.push({ ...person('ina', 4), dn: `uid=ina,ou=third,${BASE}` });
-  expect(await enter()).toBeNull();
-  expect(directory.binds.slice(before).map(({ dn }) => dn)).toEqual([SERVICE.dn, SERVICE.dn]);
+test('a wrong password, an unknown name and an ambiguous name return null', async () => {
+  expect(await authenticate('ina', 'wrong')).toBeNull();
+  expect(await authenticate('nobody')).toBeNull();
+  const bindsBefore = directory.binds.length;
+  directory.entries.push({ ...directoryEntry('ina', 3), dn: `uid=ina,ou=other,${BASE}` });
+  expect(await authenticate()).toBeNull();
+  directory.entries.push({ ...directoryEntry('ina', 4), dn: `uid=ina,ou=third,${BASE}` });
+  expect(await authenticate()).toBeNull();
+  expect(directory.binds.slice(bindsBefore).map(({ dn }) => dn)).toEqual([
+    SERVICE_ACCOUNT.dn,
+    SERVICE_ACCOUNT.dn,
+  ]);
 });
 
 test.each(['', '\0', `${PASSWORD}\0`])(
-  'the password %j is refused before a byte is sent',
+  'the password %j is refused before any byte is sent',
   async (password) => {
-    expect(await enter('ina', password)).toBeNull();
+    expect(await authenticate('ina', password)).toBeNull();
     expect(directory.binds).toEqual([]);
   },
 );
 
-test('an empty name is nobody, and so is an entry without one', async () => {
-  expect(await enter('')).toBeNull();
+test('an empty name is not searched, and an entry with an empty DN is not bound', async () => {
+  expect(await authenticate('')).toBeNull();
   expect(directory.searches).toEqual([]);
   directory.entries[1]!.dn = '';
-  await failure(enter());
-  expect(directory.binds.map(({ dn }) => dn)).toEqual([SERVICE.dn]);
+  await failureOf(authenticate());
+  expect(directory.binds.map(({ dn }) => dn)).toEqual([SERVICE_ACCOUNT.dn]);
 });
 
 test.each([
@@ -101,118 +118,122 @@ test.each([
   'né 😀',
   ')(|(uid=*))',
   'a'.repeat(300),
-])('the name %j is that name and no filter', async (name) => {
-  expect(await enter(name)).toBeNull();
-  directory.entries.push(person(name, 5));
-  expect(await enter(name)).toMatchObject({ subject: '597ae2f6-16a6-1027-98f4-000000000005' });
+])('the name %j is escaped and matches only itself', async (name) => {
+  expect(await authenticate(name)).toBeNull();
+  directory.entries.push(directoryEntry(name, 5));
+  expect(await authenticate(name)).toMatchObject({ subject: '597ae2f6-16a6-1027-98f4-000000000005' });
   expect(directory.searches).toEqual([name, name]);
 });
 
-test('a name without end is sent to nobody', async () => {
-  expect(await failure(enter('a'.repeat(70_000)))).toContain('too large');
+test('an overlong name is refused before it is sent', async () => {
+  expect(await failureOf(authenticate('a'.repeat(70_000)))).toContain('too large');
   expect(directory.searches).toEqual([]);
 });
 
-test('lengths of four bytes and a subject of sixteen are read, as Active Directory writes them', async () => {
+test('long-form lengths and a binary objectGUID are read as Active Directory sends them', async () => {
   directory.lengthBytes = 4;
-  expect(await entered({ ...settingsFor(directory), subjectAttribute: 'objectGUID' })).toEqual({
-    ...ina,
+  expect(await authenticateWith({ ...settingsFor(directory), subjectAttribute: 'objectGUID' })).toEqual({
+    ...inaProfile,
     subject: '00112233-4455-6677-8899-aabbccddeeff',
   });
 });
 
-test('an entry without a name for people or without an address is a person, and one without a subject none', async () => {
-  directory.entries.push(person('cleo', 6, { displayName: [], mail: ['A@acme.example', 'b@acme.example'] }));
-  expect(await enter('bert')).toMatchObject({ email: null, emailVerified: false });
-  expect(await enter('cleo')).toMatchObject({ email: 'A@acme.example', displayName: 'Roth' });
+test('a display name and an email address are optional, and a subject is required', async () => {
+  directory.entries.push(
+    directoryEntry('cleo', 6, { displayName: [], mail: ['A@acme.example', 'b@acme.example'] }),
+  );
+  expect(await authenticate('bert')).toMatchObject({ email: null, emailVerified: false });
+  expect(await authenticate('cleo')).toMatchObject({ email: 'A@acme.example', displayName: 'Roth' });
   directory.entries[1]!.attributes['entryUUID'] = [];
-  expect(await failure(enter())).toContain('entryUUID');
+  expect(await failureOf(authenticate())).toContain('entryUUID');
   directory.entries[1]!.attributes['entryUUID'] = ['a', 'b'];
-  expect(await failure(enter())).toContain('entryUUID');
+  expect(await failureOf(authenticate())).toContain('entryUUID');
 });
 
-test('without an account the search is anonymous', async () => {
+test('the search is anonymous without a service account', async () => {
   directory.reader = null;
-  expect(await entered({ url: directory.url, base: BASE })).toEqual(ina);
+  expect(await authenticateWith({ url: directory.url, base: BASE })).toEqual(inaProfile);
   expect(directory.binds).toHaveLength(1);
 });
 
-test('answers may come in pieces that end anywhere', async () => {
-  let longest = 0;
+test('responses can be split at any byte', async () => {
+  let maxSize = 0;
   directory.cuts = (size) => {
-    longest = Math.max(longest, size);
+    maxSize = Math.max(maxSize, size);
     return Array.from({ length: size - 1 }, (_, place) => place + 1);
   };
-  expect(await enter()).toEqual(ina);
-  for (let at = 1; at < longest; at += 1) {
+  expect(await authenticate()).toEqual(inaProfile);
+  for (let at = 1; at < maxSize; at += 1) {
     directory.cuts = (size) => (at < size ? [at] : []);
-    expect(await enter()).toEqual(ina);
+    expect(await authenticate()).toEqual(inaProfile);
   }
 });
 
-describe('it cannot be told', () => {
-  test('where the directory is down', async () => {
+describe('Errors instead of a verdict', () => {
+  test('throws when the directory is down', async () => {
     const url = 'ldap://127.0.0.1:9';
-    expect(await failure(entered({ ...settingsFor(directory), url }))).toContain('ECONNREFUSED');
+    expect(await failureOf(authenticateWith({ ...settingsFor(directory), url }))).toContain('ECONNREFUSED');
   });
 
-  test('where the account of the service is refused or may not read', async () => {
-    expect(await failure(entered({ ...settingsFor(directory), bindPassword: 'old secret' }))).toContain('49');
+  test('throws when the service account is refused or has no read access', async () => {
+    expect(
+      await failureOf(authenticateWith({ ...settingsFor(directory), bindPassword: 'old secret' })),
+    ).toContain('49');
     directory.reader = 'somebody else';
-    expect(await failure(enter())).toContain('50');
-    expect(await failure(entered({ ...settingsFor(directory), base: 'ou=none' }))).toContain('50');
+    expect(await failureOf(authenticate())).toContain('50');
+    expect(await failureOf(authenticateWith({ ...settingsFor(directory), base: 'ou=none' }))).toContain('50');
     directory.reader = null;
-    expect(await failure(entered({ ...settingsFor(directory), base: 'ou=none' }))).toContain('32');
+    expect(await failureOf(authenticateWith({ ...settingsFor(directory), base: 'ou=none' }))).toContain('32');
   });
 
   test.each([1, 2, 3, 8, 10, 13, 14, 32, 48, 50, 51, 52, 53, 80, 127])(
-    'where a bind or a search ends with result %i',
+    'throws when a bind or a search ends with result code %i',
     async (code) => {
       for (const operation of ['bind', 'search'] as const) {
         directory.behaviour = (asked, bytes) => {
-          if (asked.operation !== operation || asked.about === SERVICE.dn) return { bytes };
-          const elsewhere = directory.write(
+          if (asked.operation !== operation || asked.subject === SERVICE_ACCOUNT.dn) return { bytes };
+          const referral = directory.write(
             0xa3,
             directory.write(0x04, Buffer.from(`ldap://127.0.0.1:9/${BASE}`)),
           );
-          const more = code === 10 ? [elsewhere] : [];
-          const result = directory.result(operation === 'bind' ? 0x61 : 0x65, code, ...more);
+          const referrals = code === 10 ? [referral] : [];
+          const result = directory.result(operation === 'bind' ? 0x61 : 0x65, code, ...referrals);
           return { bytes: directory.message(asked.id, result) };
         };
-        expect(await failure(enter())).toContain(` ${code}`);
+        expect(await failureOf(authenticate())).toContain(` ${code}`);
       }
     },
   );
 
-  test('where the directory says nothing until the deadline, whatever it was asked', async () => {
-    const isAsked: ((asked: LdapRequest) => boolean)[] = [
-      ({ about }) => about === SERVICE.dn,
+  test('throws at the deadline when the directory does not respond to any one request', async () => {
+    const matchers: ((asked: LdapRequest) => boolean)[] = [
+      ({ subject: about }) => about === SERVICE_ACCOUNT.dn,
       ({ operation }) => operation === 'search',
-      isPersonal,
+      isUserBind,
     ];
-    for (const isSilent of isAsked) {
+    for (const isSilent of matchers) {
       const deadline = new AbortController();
       directory.behaviour = (asked, bytes) => {
         if (!isSilent(asked)) return { bytes };
         setImmediate(() => deadline.abort());
         return { bytes: Buffer.alloc(0) };
       };
-      expect(await failure(enter('ina', PASSWORD, provider, deadline))).toContain('AbortError');
+      expect(await failureOf(authenticate('ina', PASSWORD, provider, deadline))).toContain('AbortError');
     }
-    const past = new AbortController();
-    past.abort();
-    await failure(enter('ina', PASSWORD, provider, past));
+    const expired = new AbortController();
+    expired.abort();
+    await failureOf(authenticate('ina', PASSWORD, provider, expired));
   });
 
-  test('where an answer ends anywhere within', async () => {
-    for (const isCut of [({ operation }: LdapRequest) => operation === 'search', isPersonal]) {
+  test('throws when a response ends early at any byte', async () => {
+    for (const isTruncated of [({ operation }: LdapRequest) => operation === 'search', isUserBind]) {
       for (let at = 0, size = 1; at < size; at += 1) {
         directory.behaviour = (asked, bytes) => {
-          if (!isCut(asked)) return { bytes };
+          if (!isTruncated(asked)) return { bytes };
           size = bytes.length;
           return { bytes: bytes.subarray(0, at), ends: true };
         };
-        await failure(enter());
+        await failureOf(authenticate());
       }
     }
   });
@@ -242,77 +263,81 @@ describe('it cannot be told', () => {
       (_, id) => directory.message(id, Buffer.from('61070a7f0004000400', 'hex')),
     ],
     ['goes deep', () => Buffer.concat(Array.from({ length: 30_000 }, () => Buffer.from('3080', 'hex')))],
-  ])('where an answer %s', async (_, rubbish) => {
-    for (const isMeant of [({ operation }: LdapRequest) => operation === 'search', isPersonal]) {
+  ])('throws when a response %s', async (_, rubbish) => {
+    for (const isReplaced of [({ operation }: LdapRequest) => operation === 'search', isUserBind]) {
       directory.behaviour = (asked, bytes) =>
-        isMeant(asked) ? { bytes: rubbish(bytes, asked.id) } : { bytes };
-      // No end of the connection was waited for.
-      expect(await failure(enter())).toMatch(/the directory (sent|answered) /);
+        isReplaced(asked) ? { bytes: rubbish(bytes, asked.id) } : { bytes };
+      // The connection fails immediately instead of waiting for its end.
+      expect(await failureOf(authenticate())).toMatch(/the directory (sent|answered) /);
     }
   });
 
-  test('where an answer has any byte wrong, nobody is somebody else', async () => {
+  test('returns no profile when any byte of a response is corrupted', async () => {
     for (let at = 0, size = 1; at < size; at += 1) {
-      for (const wrong of [0x00, 0x7f, 0x80, 0xff]) {
+      for (const corruptByte of [0x00, 0x7f, 0x80, 0xff]) {
         directory.behaviour = (asked, bytes) => {
-          if (!isPersonal(asked)) return { bytes };
+          if (!isUserBind(asked)) return { bytes };
           size = bytes.length;
-          const changed = Buffer.from(bytes);
-          changed[at] = wrong;
-          return { bytes: changed, ends: true };
+          const corrupted = Buffer.from(bytes);
+          corrupted[at] = corruptByte;
+          return { bytes: corrupted, ends: true };
         };
-        const result = await enter('ina', 'wrong').catch((error: Error) => error);
-        // Within the text for people any byte is a text, and the code itself may become the one of success.
-        if (!(result instanceof Error) && result !== null) expect([at, wrong]).toEqual([9, 0x00]);
+        const result = await authenticate('ina', 'wrong').catch((error: Error) => error);
+        // Any byte is valid within the diagnostic text, and the result code itself can become success.
+        if (!(result instanceof Error) && result !== null) expect([at, corruptByte]).toEqual([9, 0x00]);
       }
     }
   });
 
-  test('where entries or hints at other directories have no end', async () => {
-    const hint = (id: number): Buffer =>
+  test('throws when a response has endless entries or referrals', async () => {
+    const referral = (id: number): Buffer =>
       directory.message(id, directory.write(0x73, directory.write(0x04, Buffer.from('ldap://127.0.0.1:9'))));
-    const hints = (asked: LdapRequest, bytes: Buffer, count: number) => ({
+    const withReferrals = (asked: LdapRequest, bytes: Buffer, count: number) => ({
       bytes:
         asked.operation === 'search'
-          ? Buffer.concat([...Array<Buffer>(count).fill(hint(asked.id)), bytes])
+          ? Buffer.concat([...Array<Buffer>(count).fill(referral(asked.id)), bytes])
           : bytes,
     });
-    directory.behaviour = (asked, bytes) => hints(asked, bytes, 3);
-    expect(await enter()).toEqual(ina);
-    directory.behaviour = (asked, bytes) => hints(asked, bytes, 1_000);
-    expect(await failure(enter())).toContain('no end');
+    directory.behaviour = (asked, bytes) => withReferrals(asked, bytes, 3);
+    expect(await authenticate()).toEqual(inaProfile);
+    directory.behaviour = (asked, bytes) => withReferrals(asked, bytes, 1_000);
+    expect(await failureOf(authenticate())).toContain('no end');
   });
 });
 
-describe('a connection that is encrypted', () => {
-  test('needs a certificate that is trusted', async () => {
-    const settings = settingsFor(encrypted);
-    expect(await entered({ ...settings, ca: tls.cert })).toEqual(ina);
-    expect(await failure(entered(settings))).toMatch(/self-signed|unable to verify/);
-    const other = fixture('supplier.cert.pem');
-    expect(await failure(entered({ ...settings, ca: other }))).toMatch(/self-signed|unable to verify/);
-    expect(encrypted.binds).toHaveLength(2);
+describe('An encrypted connection', () => {
+  test('requires a trusted certificate', async () => {
+    const settings = settingsFor(encryptedDirectory);
+    expect(await authenticateWith({ ...settings, ca: tls.cert })).toEqual(inaProfile);
+    expect(await failureOf(authenticateWith(settings))).toMatch(/self-signed|unable to verify/);
+    const otherCertificate = readFixture('supplier.cert.pem');
+    expect(await failureOf(authenticateWith({ ...settings, ca: otherCertificate }))).toMatch(
+      /self-signed|unable to verify/,
+    );
+    expect(encryptedDirectory.binds).toHaveLength(2);
   });
 
-  test('needs a certificate for the name that was set', async () => {
+  test('requires a certificate for the configured host name', async () => {
     const other = new LdapStandIn(BASE, {
-      cert: fixture('supplier.cert.pem'),
-      key: fixture('supplier.key.pem'),
+      cert: readFixture('supplier.cert.pem'),
+      key: readFixture('supplier.key.pem'),
     });
     await other.start();
-    reset(other);
+    resetDirectory(other);
     try {
-      const said = await failure(entered({ ...settingsFor(other), ca: fixture('supplier.cert.pem') }));
-      expect(said).toContain("does not match certificate's altnames");
+      const errorText = await failureOf(
+        authenticateWith({ ...settingsFor(other), ca: readFixture('supplier.cert.pem') }),
+      );
+      expect(errorText).toContain("does not match certificate's altnames");
       expect(other.binds).toEqual([]);
     } finally {
       await other.stop();
     }
   });
 
-  test('is not given up where the directory speaks none', async () => {
+  test('does not fall back to plain text when the directory has no TLS', async () => {
     const url = directory.url.replace('ldap:', 'ldaps:');
-    await failure(entered({ ...settingsFor(directory), url, ca: tls.cert }));
+    await failureOf(authenticateWith({ ...settingsFor(directory), url, ca: tls.cert }));
     expect(directory.binds).toEqual([]);
     directory.faults.length = 0;
   });
@@ -333,18 +358,18 @@ test.each<[Record<string, string>, RegExp]>([
   [{ bindDn: '' }, /"bindPassword"/],
   [{ ca: '/etc/ssl/ca.pem' }, /"ca".*PEM/],
 ])('the settings %j are refused', async (given, message) => {
-  const said = await failure(providerOf(extension, { ...settingsFor(directory), ...given }));
-  expect(said).toMatch(message);
+  const errorText = await failureOf(createProvider(extension, { ...settingsFor(directory), ...given }));
+  expect(errorText).toMatch(message);
 });
 
 test.each(['ldap://localhost', 'ldap://[::1]:1389', 'ldaps://directory.example', 'ldaps://[2001:db8::1]/'])(
-  'the address %s is taken',
+  'the address %s is accepted',
   async (url) => {
-    await expect(providerOf(extension, { ...settingsFor(directory), url })).resolves.toBeDefined();
+    await expect(createProvider(extension, { ...settingsFor(directory), url })).resolves.toBeDefined();
   },
 );
 
-test('without encryption elsewhere is a decision of the operator', async () => {
-  const given = { ...settingsFor(directory), url: 'ldap://directory.example', allowPlain: 'true' };
-  await expect(providerOf(extension, given)).resolves.toMatchObject({ name: 'staff' });
+test('plain text to a remote directory must be allowed explicitly', async () => {
+  const settings = { ...settingsFor(directory), url: 'ldap://directory.example', allowPlain: 'true' };
+  await expect(createProvider(extension, settings)).resolves.toMatchObject({ name: 'staff' });
 });

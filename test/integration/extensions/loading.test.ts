@@ -1,20 +1,20 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { startTestApp } from '../../support/app';
-import { builtExtension } from '../../support/extension-folder';
+import { buildExtension } from '../../support/extension-folder';
 import { makeScratchFolder } from '../../support/scratch';
 
-const scratch = makeScratchFolder('switchboard-extensions-');
-afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+const scratchFolder = makeScratchFolder('switchboard-extensions-');
+afterAll(() => rmSync(scratchFolder, { recursive: true, force: true }));
 
-let written = 0;
+let extensionCount = 0;
 
-/** A folder with an extension whose fields are these, as JavaScript. */
-function extensionWith(fields: string): string {
-  const folder = join(scratch, `e${(written += 1)}`);
+/** Writes an extension with these JavaScript fields and returns its folder. */
+function writeExtension(fields: string): string {
+  const folder = join(scratchFolder, `e${(extensionCount += 1)}`);
   mkdirSync(folder);
-  const usual = `id: 'tried', version: '1.0.0', host: '^1', setup: () => ({})`;
-  writeFileSync(join(folder, 'index.js'), `exports.default = { ${usual}, ${fields} };`);
+  const defaultFields = `id: 'tried', version: '1.0.0', host: '^1', setup: () => ({})`;
+  writeFileSync(join(folder, 'index.js'), `exports.default = { ${defaultFields}, ${fields} };`);
   return folder;
 }
 
@@ -28,8 +28,8 @@ const refusalOf = async (list: string, environment: Record<string, string> = {})
 };
 
 test('extensions are set up before the service starts, in the order of the list', async () => {
-  const typed = builtExtension('test/fixtures/extensions/typed');
-  const list = `${typed.path},./test/fixtures/extensions/plain.cjs`;
+  const typedExtension = buildExtension('test/fixtures/extensions/typed');
+  const list = `${typedExtension.path},./test/fixtures/extensions/plain.cjs`;
   const app = await startTestApp({ environment: { EXTENSIONS: list } });
   try {
     const lines = app.log.filter((line) => line.includes(' is set up'));
@@ -39,11 +39,11 @@ test('extensions are set up before the service starts, in the order of the list'
     ]);
   } finally {
     await app.close();
-    typed.remove();
+    typedExtension.remove();
   }
 });
 
-describe('the start is refused, with the name of the culprit,', () => {
+describe('Refused start that names the extension', () => {
   test.each([
     [
       'for another version of the contract',
@@ -77,45 +77,45 @@ describe('the start is refused, with the name of the culprit,', () => {
       'used the port db before the service had started',
     ],
   ])('%s', async (_what, fields, expected) => {
-    const message = await refusalOf(extensionWith(fields));
+    const message = await refusalOf(writeExtension(fields));
     expect(message).toContain('The extension tried cannot be used');
     expect(message).toContain(expected);
   });
 
-  test('for settings with faults, whose values are not shown', async () => {
+  test('for invalid settings, whose values are not shown', async () => {
     const schema = `settings: { '~standard': { version: 1, vendor: 'test', validate: (given) => given.depth === '3'
       ? { value: given } : { issues: [{ message: 'expected 3', path: ['depth'] }] } } }`;
-    const folder = extensionWith(schema);
+    const folder = writeExtension(schema);
     const message = await refusalOf(folder, { EXT_TRIED_DEPTH: 'hunter2' });
     expect(message).toContain('variables that begin with EXT_TRIED_\n  depth: expected 3');
     expect(message).not.toContain('hunter2');
     expect(await refusalOf(folder, { EXT_TRIED_DEPTH: '3' })).toBe('it started');
   });
 
-  test('for a path that leads nowhere, a package that is missing and a module that throws', async () => {
+  test('for a path without a module, a missing package and a module that throws', async () => {
     expect(await refusalOf('./nowhere')).toContain(
       'The extension ./nowhere cannot be used: there is no module at',
     );
     expect(await refusalOf('@acme/none')).toContain('no package of this name is installed');
-    const folder = extensionWith('');
+    const folder = writeExtension('');
     writeFileSync(join(folder, 'index.js'), 'throw new Error("half a file")');
     expect(await refusalOf(folder)).toContain('half a file');
   });
 
-  test('for an id that stands for the service itself', async () => {
+  test('for an id that is reserved for the service', async () => {
     for (const id of ['core', 'http'])
-      expect(await refusalOf(extensionWith(`id: '${id}'`))).toContain(
+      expect(await refusalOf(writeExtension(`id: '${id}'`))).toContain(
         `its id "${id}" stands for the service itself`,
       );
   });
 
-  test('for two under one id', async () => {
-    const [one, other] = [extensionWith(''), extensionWith('')];
+  test('for two extensions with the same id', async () => {
+    const [one, other] = [writeExtension(''), writeExtension('')];
     expect(await refusalOf(`${one},${other}`)).toContain('two are listed under this id');
   });
 
-  test('for files that are not those which were asked for', async () => {
-    const folder = extensionWith('');
+  test('for files that do not match the configured digest', async () => {
+    const folder = writeExtension('');
     const [, digest] = /have the digest sha256=([0-9a-f]{64})/.exec(
       await refusalOf(`${folder}#sha256=${'0'.repeat(64)}`),
     )!;
@@ -125,9 +125,9 @@ describe('the start is refused, with the name of the culprit,', () => {
     expect(await refusalOf(`${resolve(folder)}#md5=1`)).toContain('is not #sha256=');
   });
 
-  test('for a file behind a link that is not the one which was asked for', async () => {
-    const folder = extensionWith('');
-    const outside = join(scratch, 'outside.js');
+  test('for a linked file that does not match the configured digest', async () => {
+    const folder = writeExtension('');
+    const outside = join(scratchFolder, 'outside.js');
     writeFileSync(outside, '// One.');
     symlinkSync(outside, join(folder, 'linked.js'));
     const [, digest] = /have the digest sha256=([0-9a-f]{64})/.exec(

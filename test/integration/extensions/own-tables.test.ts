@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { extensionLoginName, Metrics } from '#product/platform';
 import { startTestApp, type TestApp } from '../../support/app';
 import { NotesExtension } from '../../support/notes-extension';
-import { createTestDatabase, inSession, rowsOf, type TestDatabase } from '../../support/postgres';
+import { createTestDatabase, inSession, queryRows, type TestDatabase } from '../../support/postgres';
 
 let database: TestDatabase;
 beforeEach(async () => {
@@ -11,14 +11,14 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-const made: NotesExtension[] = [];
+const extensionsToRemove: NotesExtension[] = [];
 afterAll(() => {
-  for (const extension of made) extension.remove();
+  for (const extension of extensionsToRemove) extension.remove();
 });
 
-function notes(from?: NotesExtension): NotesExtension {
+function createNotes(from?: NotesExtension): NotesExtension {
   const extension = from?.copy() ?? new NotesExtension('own-notes');
-  made.push(extension);
+  extensionsToRemove.push(extension);
   return extension;
 }
 
@@ -40,89 +40,91 @@ const refusalOf = async (extension: NotesExtension): Promise<string> => {
   return 'it started';
 };
 
-const owner = <Row extends object>(sql: string): Promise<Row[]> => rowsOf<Row>(database.ownerUrl, sql);
+const owner = <Row extends object>(sql: string): Promise<Row[]> => queryRows<Row>(database.ownerUrl, sql);
 
-const filesRun = async (): Promise<string[]> =>
+const appliedFiles = async (): Promise<string[]> =>
   (await owner<{ name: string }>('SELECT name FROM extension_migration ORDER BY run_at, name')).map(
     ({ name }) => name,
   );
 
-const kinds = async (): Promise<string[]> =>
+const orderKinds = async (): Promise<string[]> =>
   (await owner<{ kind: string }>('SELECT kind FROM ext_own_notes.orders ORDER BY id')).map(
     ({ kind }) => kind,
   );
 
-test('its files run once, in their order, and a later one meets filled tables', async () => {
-  await startAndStop(notes());
-  expect(await filesRun()).toEqual(['001-orders.sql', '002-answers.sql']);
+test('migrations run once in order, and a later one sees existing rows', async () => {
+  await startAndStop(createNotes());
+  expect(await appliedFiles()).toEqual(['001-orders.sql', '002-answers.sql']);
   await owner(`INSERT INTO ext_own_notes.orders (kind, argument) VALUES ('kept', '{}')`);
   await startAndStop(
-    notes().migration('003-say.sql', `ALTER TABLE orders ADD COLUMN said text NOT NULL DEFAULT 'no'`),
+    createNotes().migration('003-say.sql', `ALTER TABLE orders ADD COLUMN said text NOT NULL DEFAULT 'no'`),
   );
-  expect(await filesRun()).toEqual(['001-orders.sql', '002-answers.sql', '003-say.sql']);
+  expect(await appliedFiles()).toEqual(['001-orders.sql', '002-answers.sql', '003-say.sql']);
   expect(await owner('SELECT kind, said FROM ext_own_notes.orders ORDER BY id')).toEqual([
     { kind: 'greet', said: 'no' },
     { kind: 'kept', said: 'no' },
   ]);
 });
 
-test('a start with the extension gone leaves its tables, and finds them when it comes back', async () => {
-  await startAndStop(notes());
+test('a start without the extension keeps its tables for its return', async () => {
+  await startAndStop(createNotes());
   await owner(`INSERT INTO ext_own_notes.orders (kind, argument) VALUES ('kept', '{}')`);
   await startAndStop();
-  expect(await kinds()).toEqual(['greet', 'kept']);
-  await startAndStop(notes());
-  expect(await kinds()).toEqual(['greet', 'kept']);
+  expect(await orderKinds()).toEqual(['greet', 'kept']);
+  await startAndStop(createNotes());
+  expect(await orderKinds()).toEqual(['greet', 'kept']);
 });
 
-test('two nodes that start at once run each file once', async () => {
-  const nodes = await Promise.all([start(notes()), start(notes())]);
+test('two nodes that start together run each migration once', async () => {
+  const nodes = await Promise.all([start(createNotes()), start(createNotes())]);
   for (const node of nodes) await node.close();
-  expect(await filesRun()).toEqual(['001-orders.sql', '002-answers.sql']);
-  expect(await kinds()).toEqual(['greet']);
+  expect(await appliedFiles()).toEqual(['001-orders.sql', '002-answers.sql']);
+  expect(await orderKinds()).toEqual(['greet']);
 });
 
-test('a start that finds nothing to do waits for nobody', async () => {
-  await startAndStop(notes());
+test('a start without pending migrations does not wait for the migration lock', async () => {
+  await startAndStop(createNotes());
   await inSession(database.ownerUrl, async (slow) => {
     await slow.query('SELECT pg_advisory_lock(5719024)');
-    await startAndStop(notes());
+    await startAndStop(createNotes());
   });
 });
 
-test('a file that fails half way is undone whole, those before it stand, and the next start goes on', async () => {
-  const broken = notes().migration(
+test('a failed migration is rolled back completely, earlier ones stay, and the next start continues', async () => {
+  const brokenNotes = createNotes().migration(
     '003-half.sql',
     `CREATE TABLE half (id int);\nINSERT INTO orders (kind, argument) VALUES ('half', '{}');\nSELECT nothing FROM nowhere;`,
   );
-  expect(await refusalOf(broken)).toBe(
+  expect(await refusalOf(brokenNotes)).toBe(
     'The extension own-notes cannot be used: its migration 003-half.sql failed: relation "nowhere" does not exist (line 3)',
   );
-  expect(await filesRun()).toEqual(['001-orders.sql', '002-answers.sql']);
-  expect(await kinds()).toEqual(['greet']);
+  expect(await appliedFiles()).toEqual(['001-orders.sql', '002-answers.sql']);
+  expect(await orderKinds()).toEqual(['greet']);
   expect(await owner(`SELECT to_regclass('ext_own_notes.half') AS half`)).toEqual([{ half: null }]);
-  await startAndStop(notes(broken).migration('003-half.sql', 'CREATE TABLE half (id int)'));
-  expect(await filesRun()).toEqual(['001-orders.sql', '002-answers.sql', '003-half.sql']);
+  await startAndStop(createNotes(brokenNotes).migration('003-half.sql', 'CREATE TABLE half (id int)'));
+  expect(await appliedFiles()).toEqual(['001-orders.sql', '002-answers.sql', '003-half.sql']);
 });
 
-test('a past that was rewritten refuses the start', async () => {
-  await startAndStop(notes());
-  const tail = '. Migrations only go forward: add a new file';
-  const changed = notes().migration('002-answers.sql', 'SELECT 1');
-  expect(await refusalOf(changed)).toContain(
-    `its migration 002-answers.sql was run here and has been changed since${tail}`,
+test('a changed, missing or inserted earlier migration prevents the start', async () => {
+  await startAndStop(createNotes());
+  const advice = '. Migrations only go forward: add a new file';
+  const changedNotes = createNotes().migration('002-answers.sql', 'SELECT 1');
+  expect(await refusalOf(changedNotes)).toContain(
+    `its migration 002-answers.sql was run here and has been changed since${advice}`,
   );
-  expect(await refusalOf(notes().withoutMigration('002-answers.sql'))).toContain(
-    `its migration 002-answers.sql was run here and is missing now${tail}`,
+  expect(await refusalOf(createNotes().withoutMigration('002-answers.sql'))).toContain(
+    `its migration 002-answers.sql was run here and is missing now${advice}`,
   );
-  expect(await refusalOf(notes().migration('000-late.sql', 'SELECT 1'))).toContain(
-    `its migration 000-late.sql comes before 002-answers.sql, which was run here${tail}`,
+  expect(await refusalOf(createNotes().migration('000-late.sql', 'SELECT 1'))).toContain(
+    `its migration 000-late.sql comes before 002-answers.sql, which was run here${advice}`,
   );
-  const elsewhere = notes().rewrite('migrations/002-answers.sql', (text) => text.replaceAll('\n', '\r\n'));
-  expect(await refusalOf(elsewhere)).toBe('it started');
+  const crlfNotes = createNotes().rewrite('migrations/002-answers.sql', (text) =>
+    text.replaceAll('\n', '\r\n'),
+  );
+  expect(await refusalOf(crlfNotes)).toBe('it started');
 });
 
-describe('what is no file of migrations refuses the start:', () => {
+describe('An invalid migration file prevents the start', () => {
   test.each([
     ['another ending', '003-notes.txt', 'x', '003-notes.txt of its migrations is not named as'],
     ['no number', 'notes.sql', 'x', 'notes.sql of its migrations is not named as'],
@@ -131,23 +133,25 @@ describe('what is no file of migrations refuses the start:', () => {
     ['a NUL', '003-nul.sql', 'SELECT 1;\0', '003-nul.sql has a NUL character'],
     ['much', '003-much.sql', ' '.repeat(1024 * 1024 + 1), '003-much.sql is no file of at most 1 MiB'],
   ])('%s', async (_what, name, content, expected) => {
-    expect(await refusalOf(notes().migration(name, content))).toContain(expected);
+    expect(await refusalOf(createNotes().migration(name, content))).toContain(expected);
   });
 
-  test('a folder that is missing, or lies elsewhere', async () => {
-    const missing = notes().rewrite('index.cjs', (text) => text.replace('./migrations', './nowhere'));
-    expect(await refusalOf(missing)).toContain('it has no folder ./nowhere for its migrations');
-    const outside = notes();
-    const place = join(outside.path, '..', 'elsewhere');
-    mkdirSync(place);
-    cpSync(join(outside.path, 'migrations'), place, { recursive: true });
-    symlinkSync(place, join(outside.path, 'linked'));
+  test('a migrations folder that is missing or outside the extension', async () => {
+    const missingFolder = createNotes().rewrite('index.cjs', (text) =>
+      text.replace('./migrations', './nowhere'),
+    );
+    expect(await refusalOf(missingFolder)).toContain('it has no folder ./nowhere for its migrations');
+    const outside = createNotes();
+    const outsidePath = join(outside.path, '..', 'elsewhere');
+    mkdirSync(outsidePath);
+    cpSync(join(outside.path, 'migrations'), outsidePath, { recursive: true });
+    symlinkSync(outsidePath, join(outside.path, 'linked'));
     outside.rewrite('index.cjs', (text) => text.replace('./migrations', './linked'));
     expect(await refusalOf(outside)).toContain('its migrations lie outside of it');
   });
 });
 
-describe('a file cannot leave its role or its transaction:', () => {
+describe('A migration cannot leave its role or its transaction', () => {
   test.each([
     ['RESET ROLE', 'cannot set parameter "role" within security-definer function'],
     ['SET ROLE switchboard_app', 'cannot set parameter "role" within security-definer function'],
@@ -179,15 +183,15 @@ describe('a file cannot leave its role or its transaction:', () => {
       'cannot set parameter "role" within security-definer function',
     ],
   ])('%s', async (sql, expected) => {
-    const message = await refusalOf(notes().migration('003-escape.sql', sql));
+    const message = await refusalOf(createNotes().migration('003-escape.sql', sql));
     expect(message).toContain('its migration 003-escape.sql failed: ');
     expect(message).toContain(expected);
-    expect(await filesRun()).toEqual(['001-orders.sql', '002-answers.sql']);
+    expect(await appliedFiles()).toEqual(['001-orders.sql', '002-answers.sql']);
   });
 });
 
-test('its login changes its schema only, reads the published views, and has no other right', async () => {
-  await startAndStop(notes());
+test('the login of an extension changes only its own schema and reads only the published views', async () => {
+  await startAndStop(createNotes());
   const [facts] = await owner(`
     SELECT r.rolcanlogin, r.rolsuper, r.rolcreaterole, r.rolcreatedb, r.rolbypassrls,
            ARRAY(SELECT nspname::text FROM pg_namespace WHERE has_schema_privilege(r.oid, oid, 'CREATE')
@@ -213,18 +217,20 @@ test('its login changes its schema only, reads the published views, and has no o
     creates: ['ext_own_notes'],
     reads: ['contract', 'ext_own_notes'],
     writes: ['ext_own_notes'],
-    // It records a migration of this extension, and the service refuses a record that has no file.
+    // Records a migration of this extension; the service refuses a record without a file.
     borrows: ['contract.record_migration(text,text)'],
     member: [],
   });
 });
 
-test('its connections are shown as a pool of its name', async () => {
-  const app = await start(notes());
+test('the connections of an extension are reported as a pool with its name', async () => {
+  const app = await start(createNotes());
   try {
     const text = await app.application.get(Metrics, { strict: false }).text();
-    const shown = [...text.matchAll(/^gateway_database_(\S+)\{pool="extension\/own-notes"(.*)\} (\d+)$/gm)];
-    expect(shown.map(([, name, label, value]) => [name + label!, value])).toEqual([
+    const poolMetrics = [
+      ...text.matchAll(/^gateway_database_(\S+)\{pool="extension\/own-notes"(.*)\} (\d+)$/gm),
+    ];
+    expect(poolMetrics.map(([, name, label, value]) => [name + label!, value])).toEqual([
       ['connections,state="used"', '0'],
       ['connections,state="idle"', expect.stringMatching(/^[012]$/)],
       ['pool_limit', '2'],

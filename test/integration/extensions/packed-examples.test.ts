@@ -21,31 +21,31 @@ import { projectFolder } from '../../system/program';
  */
 
 const examples = join(projectFolder, 'examples/extensions');
-const scratch = makeScratchFolder('switchboard-examples-');
-let contract: string;
+const scratchFolder = makeScratchFolder('switchboard-examples-');
+let contractPackage: string;
 
-beforeAll(async () => (contract = await packContract(scratch)));
-afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+beforeAll(async () => (contractPackage = await packContract(scratchFolder)));
+afterAll(() => rmSync(scratchFolder, { recursive: true, force: true }));
 
-interface PackageFile {
+interface ExamplePackageFile {
   readonly dependencies: Record<string, string>;
   readonly devDependencies: Record<string, string>;
 }
 
-/** A copy outside of the project: the contract comes from its package, the rest as a registry would give it. */
-async function installed(name: string): Promise<string> {
-  const folder = join(mkdtempSync(join(scratch, 'example-')), name);
+/** Installs a copy outside the project: the contract from its package, development tools as links. */
+async function installExample(name: string): Promise<string> {
+  const folder = join(mkdtempSync(join(scratchFolder, 'example-')), name);
   cpSync(join(examples, name), folder, { recursive: true });
-  copyFileSync(contract, join(folder, 'contract.tgz'));
+  copyFileSync(contractPackage, join(folder, 'contract.tgz'));
   const file = join(folder, 'package.json');
-  const { devDependencies, ...content } = JSON.parse(readFileSync(file, 'utf8')) as PackageFile;
+  const { devDependencies, ...content } = JSON.parse(readFileSync(file, 'utf8')) as ExamplePackageFile;
   content.dependencies['@switchboard/extension'] = 'file:contract.tgz';
   writeFileSync(file, JSON.stringify(content));
   await installOffline(folder);
-  for (const each of Object.keys(devDependencies)) {
-    const link = join(folder, 'node_modules', each);
+  for (const dependency of Object.keys(devDependencies)) {
+    const link = join(folder, 'node_modules', dependency);
     mkdirSync(dirname(link), { recursive: true });
-    symlinkSync(join(projectFolder, 'node_modules', each), link);
+    symlinkSync(join(projectFolder, 'node_modules', dependency), link);
   }
   mkdirSync(join(folder, 'node_modules/.bin'), { recursive: true });
   symlinkSync(join(projectFolder, 'node_modules/.bin/tsc'), join(folder, 'node_modules/.bin/tsc'));
@@ -62,14 +62,14 @@ const names = readdirSync(examples).filter((name) => existsSync(join(examples, n
 
 // "supertest example in 1 s".
 test('the tests of cost-centres run against the test double, without the service', async () => {
-  const folder = await installed('cost-centres');
+  const folder = await installExample('cost-centres');
   await runScript(folder, 'build');
   const { output } = await runScript(folder, 'test');
   expect(output).toMatch(/^ℹ pass 3$|^# pass 3$/m);
 });
 
-test.each(names)('the example %s builds outside of the project, and the service runs it', async (name) => {
-  const folder = await installed(name);
+test.each(names)('the example %s builds outside the project and runs in the service', async (name) => {
+  const folder = await installExample(name);
   await runScript(folder, 'build');
   const app = await startTestApp({ environment: { EXTENSIONS: folder, ...settings[name] } });
   try {

@@ -7,18 +7,18 @@ import {
   installOffline,
   packContract,
   testFolder,
-  withOwnCompiler,
+  useOwnCompiler,
 } from '../../support/packed-contract';
 import { makeScratchFolder } from '../../support/scratch';
 import { projectFolder } from '../../system/program';
 
-const scratch = makeScratchFolder('switchboard-packed-');
-let contract: string;
+const scratchFolder = makeScratchFolder('switchboard-packed-');
+let contractPackage: string;
 
-beforeAll(async () => (contract = await packContract(scratch)));
-afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+beforeAll(async () => (contractPackage = await packContract(scratchFolder)));
+afterAll(() => rmSync(scratchFolder, { recursive: true, force: true }));
 
-async function command(...words: string[]) {
+async function runCommand(...words: string[]) {
   let text = '';
   const write = (said: string): void => void (text += said);
   const confirm = (): Promise<boolean> => Promise.resolve(false);
@@ -32,14 +32,14 @@ async function linesOf(extension: string, environment: Record<string, string> = 
   return app.log.map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-test('a team installs the contract without a network, is type-checked against it, and the service loads the result', async () => {
-  const folder = join(scratch, 'packed');
+test('a team installs the contract offline and compiles against it, and the service loads the result', async () => {
+  const folder = join(scratchFolder, 'packed');
   cpSync(join(projectFolder, 'test/fixtures/extensions/packed'), folder, { recursive: true });
-  copyFileSync(contract, join(folder, 'contract.tgz'));
-  // Under its final name the project's own checks would follow it.
+  copyFileSync(contractPackage, join(folder, 'contract.tgz'));
+  // Renamed only in the copy, because the project's own checks would read a tsconfig.json.
   renameSync(join(folder, 'tsconfig.strict.json'), join(folder, 'tsconfig.json'));
   await installOffline(folder);
-  // What may be there is not fetched.
+  // Optional dependencies are not installed.
   expect(readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual([
     '@switchboard',
   ]);
@@ -50,13 +50,13 @@ test('a team installs the contract without a network, is type-checked against it
   );
 });
 
-test('the declarations speak of nothing that lies outside of the package', () => {
-  const folder = join(scratch, 'packed/node_modules/@switchboard/extension/dist');
+test('the type declarations import nothing outside the package', () => {
+  const folder = join(scratchFolder, 'packed/node_modules/@switchboard/extension/dist');
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.d.ts'),
   );
   expect(files.length).toBeGreaterThan(10);
-  const outside = files.flatMap((file) =>
+  const outsideImports = files.flatMap((file) =>
     [
       ...readFileSync(join(folder, file), 'utf8').matchAll(
         /(?:from|import\()\s*['"]([^'"]+)['"]|reference \w+="([^"]+)"/g,
@@ -69,43 +69,45 @@ test('the declarations speak of nothing that lies outside of the package', () =>
       )
       .map((from) => `${file}: ${from}`),
   );
-  expect(outside).toEqual([]);
+  expect(outsideImports).toEqual([]);
 });
 
 describe('extension:new', () => {
-  test('writes an extension that compiles, and that the service runs', async () => {
-    const folder = join(scratch, 'house-rules');
-    expect(await command('extension:new', 'house-rules', folder, '--contract', contract)).toMatchObject({
+  test('creates an extension that compiles and runs in the service', async () => {
+    const folder = join(scratchFolder, 'house-rules');
+    expect(
+      await runCommand('extension:new', 'house-rules', folder, '--contract', contractPackage),
+    ).toMatchObject({
       code: 0,
     });
-    withOwnCompiler(folder);
+    useOwnCompiler(folder);
     await installOffline(folder);
     await compileFolder(folder);
     await expect(linesOf(folder)).rejects.toThrow('words: name at least one word');
     await linesOf(folder, { EXT_HOUSE_RULES_WORDS: 'falcon' });
-    // Its own test has the kit try it on the service.
+    // The generated test runs the kit on the service.
     const { code, text: said } = await testFolder(folder, { SWITCHBOARD_PRODUCT: projectFolder });
     expect(said).toMatch(/^# fail 0$/m);
-    // A check that has nothing to test is a skipped test, and none that passed.
+    // A check that has nothing to test is reported as skipped, not as passed.
     expect(said).toMatch(/^ +ok \d+ - taps: .*\(skipped: it has no taps\) # SKIP/m);
     expect(said).toMatch(/^# skipped [1-9]\d*$/m);
     expect(code).toBe(0);
     expect(readdirSync(folder).filter((name) => name.startsWith('.kit-'))).toEqual([]);
   }, 240_000);
 
-  test('writes nothing over what is there, and nothing under a name that is no id', async () => {
-    const folder = join(scratch, 'once');
-    expect((await command('extension:new', 'once', folder, '--contract', contract)).code).toBe(0);
-    const before = readFileSync(join(folder, 'package.json'), 'utf8');
-    expect(await command('extension:new', 'twice', folder, '--contract', contract)).toMatchObject({
+  test('does not overwrite a folder and refuses an invalid id', async () => {
+    const folder = join(scratchFolder, 'once');
+    expect((await runCommand('extension:new', 'once', folder, '--contract', contractPackage)).code).toBe(0);
+    const contentBefore = readFileSync(join(folder, 'package.json'), 'utf8');
+    expect(await runCommand('extension:new', 'twice', folder, '--contract', contractPackage)).toMatchObject({
       code: 1,
       text: `${folder} is not empty. Nothing was written.\n`,
     });
-    expect(readFileSync(join(folder, 'package.json'), 'utf8')).toBe(before);
-    expect((await command('extension:new', 'Not_An_Id', join(scratch, 'no'))).code).toBe(64);
+    expect(readFileSync(join(folder, 'package.json'), 'utf8')).toBe(contentBefore);
+    expect((await runCommand('extension:new', 'Not_An_Id', join(scratchFolder, 'no'))).code).toBe(64);
     expect(
-      (await command('extension:new', 'lost', join(scratch, 'no'), '--contract', './none.tgz')).code,
+      (await runCommand('extension:new', 'lost', join(scratchFolder, 'no'), '--contract', './none.tgz')).code,
     ).toBe(1);
-    expect(existsSync(join(scratch, 'no'))).toBe(false);
+    expect(existsSync(join(scratchFolder, 'no'))).toBe(false);
   });
 });

@@ -1,7 +1,7 @@
 import { startTestApp, type TestApp } from '../../support/app';
-import { addUser, signIn } from '../../support/people';
+import { addUser, signIn } from '../../support/users';
 import { startSimulator, type Simulator } from '../../support/simulator';
-import { ask } from '../web/raw-exchange';
+import { sendRaw } from '../web/raw-exchange';
 
 let app: TestApp;
 let simulator: Simulator;
@@ -33,13 +33,14 @@ async function chat(tags: string[]) {
   const { error } = (await answer.json()) as { error?: Record<string, unknown> };
   return { status: answer.status, error };
 }
-const open = (path: string) => ask(app.url, { path, headers: { cookie: owner, accept: 'application/json' } });
+const openPage = (path: string) =>
+  sendRaw(app.url, { path, headers: { cookie: owner, accept: 'application/json' } });
 
 test('a request that no policy forbids is answered', async () => {
   expect((await chat([])).status).toBe(200);
 });
 
-test('a policy forbids a model, with its reason and its name', async () => {
+test('a policy forbids a model with its reason and its name', async () => {
   const { status, error } = await chat(['secret']);
   expect(status).toBe(403);
   expect(error).toMatchObject({
@@ -49,19 +50,19 @@ test('a policy forbids a model, with its reason and its name', async () => {
   });
 });
 
-test.each(['throws', 'rubbish'])('where a policy %s, the request does not go on', async (tag) => {
+test.each(['throws', 'rubbish'])('a policy that %s ends the request with 503', async (tag) => {
   const { status, error } = await chat([tag]);
   expect(status).toBe(503);
   expect(error).toMatchObject({ code: 'service_unavailable', details: { policy: 'policies/broken' } });
-  const why = tag === 'throws' ? 'the list is gone' : 'a reason is a text or null';
+  const cause = tag === 'throws' ? 'the list is gone' : 'a reason is a text or null';
   expect(app.log.map((line) => JSON.parse(line) as object)).toContainEqual(
-    expect.objectContaining({ policy: 'policies/broken', path: '/v1/chat/completions', cause: why }),
+    expect.objectContaining({ policy: 'policies/broken', path: '/v1/chat/completions', cause: cause }),
   );
 });
 
-test('a policy closes a page to everybody, whatever their role', async () => {
-  expect((await open('/dashboard/activity')).status).toBe(403);
-  expect((await open('/dashboard/activity')).body).toContain('This page is closed here.');
-  expect((await open('/dashboard/models')).status).toBe(503);
-  expect((await open('/dashboard/keys')).status).toBe(200);
+test('a policy closes a page to every role', async () => {
+  expect((await openPage('/dashboard/activity')).status).toBe(403);
+  expect((await openPage('/dashboard/activity')).body).toContain('This page is closed here.');
+  expect((await openPage('/dashboard/models')).status).toBe(503);
+  expect((await openPage('/dashboard/keys')).status).toBe(200);
 });

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Outbox, QueueSupervisor } from '#product/platform';
 import { startTestApp, type TestApp } from '../../support/app';
-import { type Answered, NotesExtension, ordered } from '../../support/notes-extension';
+import { type JobResult, NotesExtension, runOrder as runNotesOrder } from '../../support/notes-extension';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { until } from '../../support/until';
 
@@ -11,7 +11,7 @@ const notes = new NotesExtension('port-notes');
 let database: TestDatabase;
 let app: TestApp;
 let server: Server;
-let base: string;
+let baseUrl: string;
 let answer: Buffer | 'never' = Buffer.from('{}');
 
 beforeAll(async () => {
@@ -22,11 +22,11 @@ beforeAll(async () => {
     response.end(request.method === 'GET' ? answer : `${request.method} ${String(request.headers['x-own'])}`);
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   database = await createTestDatabase();
   app = await startTestApp({
     sharedDatabase: database,
-    environment: { EXTENSIONS: notes.path, SUPPLIER_ALLOW: `${new URL(base).host}=127.0.0.1` },
+    environment: { EXTENSIONS: notes.path, SUPPLIER_ALLOW: `${new URL(baseUrl).host}=127.0.0.1` },
   });
 });
 afterAll(async () => {
@@ -37,13 +37,13 @@ afterAll(async () => {
   await database.drop();
 });
 
-const order = (kind: string, argument: object = {}): Promise<Answered> =>
-  ordered(app, database.ownerUrl, notes, [kind, argument]);
-const query = (sql: string, values?: readonly unknown[]): Promise<Answered> =>
-  order('query', { sql, values });
+const runOrder = (kind: string, argument: object = {}): Promise<JobResult> =>
+  runNotesOrder(app, database.ownerUrl, notes, [kind, argument]);
+const query = (sql: string, values?: readonly unknown[]): Promise<JobResult> =>
+  runOrder('query', { sql, values });
 
-describe('the port db', () => {
-  test('reads and writes the tables of its extension, with values beside the text', async () => {
+describe('The db port', () => {
+  test('reads and writes the tables of its extension with bound values', async () => {
     expect(await query('SELECT $1::text AS said, $2::int[] AS many', ["it's", [1, 2]])).toEqual({
       answer: [{ said: "it's", many: [1, 2] }],
       problem: null,
@@ -56,7 +56,7 @@ describe('the port db', () => {
     });
   });
 
-  test('reads the published views, and nothing else of the host', async () => {
+  test('reads the published views and no other table of the host', async () => {
     await app.database.query("INSERT INTO organisation (name, slug) VALUES ('Acme', 'acme')");
     expect(await query("SELECT slug FROM contract.organisation WHERE slug = 'acme'")).toEqual({
       answer: [{ slug: 'acme' }],
@@ -73,10 +73,10 @@ describe('the port db', () => {
     expect((await query('CREATE TABLE public.mine (id int)')).problem).toMatch(/permission denied/);
   });
 
-  test('gives numbers where they are exact, and text where they would not be', async () => {
-    const numbers = `SELECT 3::bigint AS count, 9007199254740991 AS whole, 0.1::numeric(28,9) AS exact,
+  test('returns exact numbers as numbers and others as text', async () => {
+    const numbersSql = `SELECT 3::bigint AS count, 9007199254740991 AS whole, 0.1::numeric(28,9) AS exact,
                             '2026-01-02T03:04:05Z'::timestamptz AS at`;
-    expect((await query(numbers)).answer).toEqual([
+    expect((await query(numbersSql)).answer).toEqual([
       { count: 3, whole: 9_007_199_254_740_991, exact: '0.100000000', at: '2026-01-02T03:04:05.000Z' },
     ]);
     expect((await query('SELECT 9007199254740993 AS long')).problem).toBe(
@@ -84,36 +84,36 @@ describe('the port db', () => {
     );
   });
 
-  test('a statement that takes long ends, and the next one is answered', async () => {
+  test('ends a statement that takes too long and accepts the next one', async () => {
     expect((await query('SELECT pg_sleep(60)')).problem).toBe('canceling statement due to statement timeout');
     expect((await query('SELECT 1 AS one')).answer).toEqual([{ one: 1 }]);
   });
 
-  test('a statement that answers too much ends, and the next one is answered', async () => {
+  test('ends a statement that returns too much and accepts the next one', async () => {
     expect((await query('SELECT count(n) FROM (SELECT generate_series(1, 10000) AS n) s')).answer).toEqual([
       { count: 10_000 },
     ]);
-    const most = 'The statement answers more than 10,000 rows or 32 MiB: ask for fewer with LIMIT';
-    expect((await query('SELECT generate_series(1, 10001)')).problem).toBe(most);
-    expect((await query('SELECT generate_series(1, 1000000000)')).problem).toBe(most);
-    expect((await query("SELECT repeat('x', 20000) FROM generate_series(1, 9000)")).problem).toBe(most);
+    const limitError = 'The statement answers more than 10,000 rows or 32 MiB: ask for fewer with LIMIT';
+    expect((await query('SELECT generate_series(1, 10001)')).problem).toBe(limitError);
+    expect((await query('SELECT generate_series(1, 1000000000)')).problem).toBe(limitError);
+    expect((await query("SELECT repeat('x', 20000) FROM generate_series(1, 9000)")).problem).toBe(limitError);
     expect((await query('SELECT 1 AS one')).answer).toEqual([{ one: 1 }]);
   });
 
-  test('a transaction is done whole or not at all', async () => {
+  test('commits a transaction completely or not at all', async () => {
     const insert = "INSERT INTO orders (kind, argument, problem) VALUES ('whole', '{}', '-')";
-    expect(await order('transaction', { statements: [insert, 'SELECT 1 / 0'] })).toMatchObject({
+    expect(await runOrder('transaction', { statements: [insert, 'SELECT 1 / 0'] })).toMatchObject({
       problem: 'division by zero',
     });
     const count = "SELECT count(*) FROM orders WHERE kind = 'whole'";
     expect((await query(count)).answer).toEqual([{ count: 0 }]);
-    expect((await order('transaction', { statements: [insert, insert] })).problem).toBeNull();
+    expect((await runOrder('transaction', { statements: [insert, insert] })).problem).toBeNull();
     expect((await query(count)).answer).toEqual([{ count: 2 }]);
-    expect((await order('late')).problem).toBe('The transaction is over.');
+    expect((await runOrder('late')).problem).toBe('The transaction is over.');
   });
 
-  test('a transaction that rests too long is ended by the server', async () => {
-    expect((await order('rest', { milliseconds: 6_000 })).problem).toMatch(/terminat|not queryable|idle/i);
+  test('ends a transaction that stays idle too long', async () => {
+    expect((await runOrder('rest', { milliseconds: 6_000 })).problem).toMatch(/terminat|not queryable|idle/i);
     expect((await query('SELECT 1 AS one')).answer).toEqual([{ one: 1 }]);
   });
 
@@ -124,26 +124,26 @@ describe('the port db', () => {
     '-- a\nRESET ROLE',
     'BEGIN',
     'DISCARD ALL',
-  ])('takes no %s', async (sql) => {
+  ])('refuses %s', async (sql) => {
     expect((await query(sql)).problem).toMatch(
       /^[A-Z]+ is not taken here: the host begins and ends transactions$/,
     );
   });
 
-  test('takes one statement at a time', async () => {
+  test('accepts one statement per call', async () => {
     expect((await query('SELECT 1; SELECT 2')).problem).toBe(
       'cannot insert multiple commands into a prepared statement',
     );
   });
 
-  test('what one transaction leaves behind in its session, the next one does not meet', async () => {
+  test('resets the session state between transactions', async () => {
     const statements = [
       'CREATE TEMP TABLE orders_of_mine (id int)',
       "SELECT set_config('search_path', 'pg_catalog', false), set_config('statement_timeout', '0', false)",
       'SELECT pg_advisory_lock(4711)',
       "DO $$ BEGIN EXECUTE 'RESET ROLE'; END $$",
     ];
-    expect((await order('transaction', { statements })).problem).toBeNull();
+    expect((await runOrder('transaction', { statements })).problem).toBeNull();
     expect(
       (
         await query(`SELECT current_user::text AS role, to_regclass('orders_of_mine')::text AS left,
@@ -159,11 +159,11 @@ describe('the port db', () => {
   });
 });
 
-describe('the port mail.send', () => {
+describe('The mail.send port', () => {
   const mail = { to: 'ann@example.com', subject: 'A note', text: 'It is written.' };
 
-  test('sends plain text by the mails of the service', async () => {
-    expect(await order('mail', mail)).toEqual({ answer: null, problem: null });
+  test('sends plain-text email through the service', async () => {
+    expect(await runOrder('mail', mail)).toEqual({ answer: null, problem: null });
     const outbox = app.application.get(Outbox, { strict: false });
     app.application.get(QueueSupervisor).startWorkers();
     await until(async () => (await outbox.list()).some(({ subject }) => subject === 'A note'));
@@ -176,43 +176,43 @@ describe('the port mail.send', () => {
     ['a long text', { text: 'x'.repeat(100_001) }, 'has more than 100,000 characters'],
     ['no text', { text: 7 }, 'text of a mail is no text'],
   ])('refuses %s', async (_what, fields, expected) => {
-    expect((await order('mail', { ...mail, ...fields })).problem).toContain(expected);
+    expect((await runOrder('mail', { ...mail, ...fields })).problem).toContain(expected);
   });
 
-  test('bounds how many are sent', async () => {
+  test('limits the number of emails per minute', async () => {
     const problems: (string | null)[] = [];
-    for (let sent = 0; sent < 61; sent += 1) problems.push((await order('mail', mail)).problem);
+    for (let sent = 0; sent < 61; sent += 1) problems.push((await runOrder('mail', mail)).problem);
     expect(problems.filter((problem) => problem !== null)).toContain(
       'an extension may send 60 mails a minute; try again later',
     );
   });
 });
 
-describe('the port http.out', () => {
-  test('asks an address that the operator allows', async () => {
+describe('The http.out port', () => {
+  test('calls an address that the operator allows', async () => {
     answer = Buffer.from('hello');
-    expect((await order('http', { url: `${base}/a` })).answer).toEqual({
+    expect((await runOrder('http', { url: `${baseUrl}/a` })).answer).toEqual({
       status: 200,
       type: 'text/plain',
       body: 'hello',
     });
-    const put = { url: `${base}/a`, method: 'PUT', headers: { 'x-own': 'yes' }, body: 'x' };
-    expect((await order('http', put)).answer).toMatchObject({ body: 'PUT yes' });
+    const putRequest = { url: `${baseUrl}/a`, method: 'PUT', headers: { 'x-own': 'yes' }, body: 'x' };
+    expect((await runOrder('http', putRequest)).answer).toMatchObject({ body: 'PUT yes' });
   });
 
-  test('asks no other private address', async () => {
-    const { port } = new URL(base);
+  test('refuses other private addresses', async () => {
+    const { port } = new URL(baseUrl);
     for (const url of [`http://127.0.0.2:${port}/`, 'http://169.254.169.254/', 'http://10.0.0.1/'])
-      expect((await order('http', { url })).problem).toMatch(/may not be connected to/);
+      expect((await runOrder('http', { url })).problem).toMatch(/may not be connected to/);
   });
 
-  test('bounds the answer and the wait', async () => {
+  test('limits the response size and the waiting time', async () => {
     answer = Buffer.alloc(4 * 1024 * 1024 + 1, 'x');
-    expect((await order('http', { url: base })).problem).not.toBeNull();
+    expect((await runOrder('http', { url: baseUrl })).problem).not.toBeNull();
     answer = Buffer.alloc(4 * 1024 * 1024, 'x');
-    expect((await order('http', { url: base })).problem).toBeNull();
+    expect((await runOrder('http', { url: baseUrl })).problem).toBeNull();
     answer = 'never';
-    expect((await order('http', { url: base, timeoutMs: 50 })).problem).not.toBeNull();
+    expect((await runOrder('http', { url: baseUrl, timeoutMs: 50 })).problem).not.toBeNull();
     answer = Buffer.from('{}');
   });
 
@@ -224,13 +224,13 @@ describe('the port http.out', () => {
     ['a header of two lines', { headers: { 'x-a': 'b\r\nx-c: d' } }, ''],
     ['a body of another kind', { body: {} }, 'body is neither a text nor bytes'],
   ])('refuses %s', async (_what, fields, expected) => {
-    const { problem } = await order('http', { url: base, ...fields });
+    const { problem } = await runOrder('http', { url: baseUrl, ...fields });
     expect(problem).not.toBeNull();
     expect(problem).toContain(expected);
   });
 });
 
-test('a port that it did not name is not there', async () => {
-  expect((await order('port', { name: 'keys.read' })).answer).toBe('undefined');
-  expect((await order('port', { name: 'db' })).answer).toBe('object');
+test('an extension gets only the ports it declared', async () => {
+  expect((await runOrder('port', { name: 'keys.read' })).answer).toBe('undefined');
+  expect((await runOrder('port', { name: 'db' })).answer).toBe('object');
 });

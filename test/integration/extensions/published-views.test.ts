@@ -1,15 +1,15 @@
 import type { PublishedViews } from '#extension';
 import { insertRequestRecords } from '#product/audit';
 import { completionTokens, promptTokens } from '#product/kernel';
-import { aRecord, written } from '../../support/a-record';
+import { createRecord, toWrittenRecord } from '../../support/record-fixture';
 import { startTestApp, type TestApp } from '../../support/app';
-import { createTestDatabase, rowsOf, type TestDatabase } from '../../support/postgres';
+import { createTestDatabase, queryRows, type TestDatabase } from '../../support/postgres';
 
 type ColumnType =
   'bigint' | 'boolean' | 'integer' | 'jsonb' | 'numeric(28,9)' | 'text' | 'timestamptz' | 'uuid';
 
-/** The compiler finds a column that the types have and this has not, and the other way round. */
-const published: { [View in keyof PublishedViews]: Record<keyof PublishedViews[View], ColumnType> } = {
+/** Typed so that the compiler reports a column missing here or in the types. */
+const publishedColumns: { [View in keyof PublishedViews]: Record<keyof PublishedViews[View], ColumnType> } = {
   'contract.request': {
     request_id: 'uuid',
     created_at: 'timestamptz',
@@ -61,8 +61,8 @@ afterAll(async () => {
   await database.drop();
 });
 
-test('the views have the columns of the contract, of these types, each with a comment', async () => {
-  const rows = await rowsOf<{ view: string; column: string; type: string; comment: string | null }>(
+test('the published views have the columns and types of the contract, each with a comment', async () => {
+  const rows = await queryRows<{ view: string; column: string; type: string; comment: string | null }>(
     database.ownerUrl,
     `SELECT c.oid::regclass::text AS view, a.attname AS column,
             replace(format_type(a.atttypid, a.atttypmod), 'timestamp with time zone', 'timestamptz') AS type,
@@ -70,18 +70,18 @@ test('the views have the columns of the contract, of these types, each with a co
        FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
       WHERE c.relnamespace = 'contract'::regnamespace ORDER BY c.relname, a.attnum`,
   );
-  const found = Object.fromEntries(
+  const actualColumns = Object.fromEntries(
     [...Map.groupBy(rows, ({ view }) => view)].map(([view, columns]) => [
       view,
       Object.fromEntries(columns.map(({ column, type }) => [column, type])),
     ]),
   );
-  expect(found).toEqual(published);
+  expect(actualColumns).toEqual(publishedColumns);
   expect(rows.filter(({ comment }) => comment === null)).toEqual([]);
 });
 
-test('a request is read as it was settled, its cost exact to the last nano-dollar', async () => {
-  const record = aRecord({
+test('a published request has its settled values, with the cost exact to the nano-dollar', async () => {
+  const record = createRecord({
     costNano: 1_234_567_890_123n,
     inputTokens: 10,
     cacheReadTokens: 20,
@@ -96,8 +96,8 @@ test('a request is read as it was settled, its cost exact to the last nano-dolla
     tags: ['a', 'b'],
     keyId: 12,
   });
-  await app.database.transaction((tx) => insertRequestRecords(tx, [written(record)]));
-  const [row] = await rowsOf<Record<string, unknown>>(
+  await app.database.transaction((tx) => insertRequestRecords(tx, [toWrittenRecord(record)]));
+  const [row] = await queryRows<Record<string, unknown>>(
     database.ownerUrl,
     `SELECT *, cost_usd::text AS cost FROM contract.request WHERE request_id = '${record.requestId}'`,
   );

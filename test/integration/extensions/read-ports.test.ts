@@ -2,7 +2,7 @@ import type { KeysPort, RecordsPort } from '#extension';
 import { Extensions } from '#product/extensions';
 import { HOUR_MS } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
-import { chatRecord, putRecords } from '../../support/records';
+import { createChatRecord, storeRecords } from '../../support/records';
 
 let app: TestApp;
 let records: RecordsPort;
@@ -16,21 +16,21 @@ beforeAll(async () => {
 afterAll(() => app.close());
 
 const now = Date.now();
-const ago = (hours: number, rest = 0): Date => new Date(now - hours * HOUR_MS - rest);
-const free = { costNano: 0n };
+const hoursAgo = (hours: number, rest = 0): Date => new Date(now - hours * HOUR_MS - rest);
+const withoutCost = { costNano: 0n };
 
-test('records are read newest first, page by page, however far apart they are', async () => {
+test('records are read newest first and page by page across any gap in time', async () => {
   const times = [
-    ...Array.from({ length: 7 }, (_, place) => ago(0, place * 20_000)),
-    ago(3),
-    ago(30),
-    ago(31),
+    ...Array.from({ length: 7 }, (_, place) => hoursAgo(0, place * 20_000)),
+    hoursAgo(3),
+    hoursAgo(30),
+    hoursAgo(31),
   ];
-  const written = times.map((createdAt, place) =>
-    chatRecord(null, place % 2 === 0 ? 901 : 902, { ...free, createdAt, organisationId: 77 }),
+  const storedRecords = times.map((createdAt, place) =>
+    createChatRecord(null, place % 2 === 0 ? 901 : 902, { ...withoutCost, createdAt, organisationId: 77 }),
   );
-  await putRecords(app, [...written].reverse());
-  const range = { from: ago(31), to: ago(0, -1) };
+  await storeRecords(app, [...storedRecords].reverse());
+  const range = { from: hoursAgo(31), to: hoursAgo(0, -1) };
   const readAll = async (query: object): Promise<string[]> => {
     const ids: string[] = [];
     for (let cursor: string | undefined | null; cursor !== null;) {
@@ -41,17 +41,17 @@ test('records are read newest first, page by page, however far apart they are', 
     }
     return ids;
   };
-  const ids = written.map(({ requestId }) => requestId);
+  const ids = storedRecords.map(({ requestId }) => requestId);
   expect(await readAll({})).toEqual(ids);
   expect(await readAll({ organisationId: 77 })).toEqual(ids);
   expect(await readAll({ keyId: 901 })).toEqual(ids.filter((_, place) => place % 2 === 0));
-  expect(await readAll({ to: ago(30) })).toEqual(ids.slice(9));
+  expect(await readAll({ to: hoursAgo(30) })).toEqual(ids.slice(9));
   expect(await readAll({ keyId: 999 })).toEqual([]);
 });
 
-test('a record is given as published', async () => {
-  const record = chatRecord(5, 903, {
-    ...free,
+test('a record is returned in its published form', async () => {
+  const record = createChatRecord(5, 903, {
+    ...withoutCost,
     inputTokens: 7,
     cacheReadTokens: 20,
     outputTokens: 4,
@@ -60,9 +60,9 @@ test('a record is given as published', async () => {
     model: null,
     code: 'model_not_found',
     status: 404,
-    createdAt: ago(1),
+    createdAt: hoursAgo(1),
   });
-  await putRecords(app, [record]);
+  await storeRecords(app, [record]);
   expect(await records.get(record.requestId)).toMatchObject({
     request_id: record.requestId,
     created_at: record.createdAt.toISOString(),
@@ -83,8 +83,8 @@ test('a record is given as published', async () => {
   expect(await records.get('nothing')).toBeNull();
 });
 
-test('questions with faults are refused', async () => {
-  const range = { from: ago(1), to: ago(0) };
+test('invalid queries are refused', async () => {
+  const range = { from: hoursAgo(1), to: hoursAgo(0) };
   await expect(records.list({ ...range, from: new Date(NaN) })).rejects.toThrow('from is no valid Date');
   await expect(records.list({ ...range, to: 'today' as never })).rejects.toThrow('to is no valid Date');
   await expect(records.list({ ...range, limit: 1_001 })).rejects.toThrow('limit is not from 1 to 1000');
@@ -92,7 +92,7 @@ test('questions with faults are refused', async () => {
   await expect(keys.list({ limit: 0 })).rejects.toThrow('limit is not from 1 to 1000');
 });
 
-test('keys are read newest first, without a secret', async () => {
+test('keys are read newest first, without secrets', async () => {
   const ids: number[] = [];
   for (let cursor: string | undefined | null; cursor !== null;) {
     const page = await keys.list({ limit: 1, ...(cursor && { cursor }) });

@@ -2,25 +2,25 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { startTestApp } from '../../support/app';
-import { builtExtension, type ExtensionFolder } from '../../support/extension-folder';
+import { buildExtension, type ExtensionFolder } from '../../support/extension-folder';
 import { makeScratchFolder } from '../../support/scratch';
 
-const scratch = makeScratchFolder('switchboard-refused-pages-');
-let built: ExtensionFolder;
+const scratchFolder = makeScratchFolder('switchboard-refused-pages-');
+let builtDesk: ExtensionFolder;
 beforeAll(() => {
-  built = builtExtension('test/fixtures/extensions/desk');
+  builtDesk = buildExtension('test/fixtures/extensions/desk');
 });
 afterAll(() => {
-  built.remove();
-  rmSync(scratch, { recursive: true, force: true });
+  builtDesk.remove();
+  rmSync(scratchFolder, { recursive: true, force: true });
 });
 
-let written = 0;
+let folderCount = 0;
 
-/** The extension with pages, some of whose files are others. A module is loaded once a process: it has another folder. */
-function deskWith(change: (folder: string) => void): string {
-  const folder = join(scratch, `e${(written += 1)}`);
-  cpSync(built.path, folder, { recursive: true });
+/** Copies the desk extension to a new folder, because Node caches a module by its path, and changes the copy. */
+function copyDesk(change: (folder: string) => void): string {
+  const folder = join(scratchFolder, `e${(folderCount += 1)}`);
+  cpSync(builtDesk.path, folder, { recursive: true });
   change(folder);
   return folder;
 }
@@ -32,15 +32,15 @@ const refusalOf = async (folder: string): Promise<string> => {
   return 'it started';
 };
 
-const edited = (file: string, from: string, to: string) => (folder: string) => {
+const replaceIn = (file: string, from: string, to: string) => (folder: string) => {
   const path = join(folder, file);
   const text = readFileSync(path, 'utf8');
   if (!text.includes(from)) throw new Error(`${file} has no ${from}`);
   writeFileSync(path, text.replace(from, to));
 };
 
-/** A module with one part that differs, in plain JavaScript. */
-const moduleWith =
+/** Replaces the desk with a plain JavaScript module that differs in one part. */
+const oddModule =
   (more: string, decorated = '') =>
   (folder: string) => {
     writeFileSync(
@@ -57,16 +57,16 @@ const moduleWith =
     );
   };
 
-const ownNest = JSON.stringify(resolve('node_modules/@nestjs/common'));
+const ownNestPath = JSON.stringify(resolve('node_modules/@nestjs/common'));
 
 /* "A page of an extension may print `{{{…}}}`": "`{{{` and `{{&` are refused at load". */
-describe('a template that prints a value without escaping refuses the start', () => {
+describe('A template that prints an unescaped value prevents the start', () => {
   test.each([
     ['{{{note.title}}}', 'note.title'],
     ['{{&note.title}}', 'note.title'],
     ['{{#if note}}\n{{{t "heading"}}}{{/if}}', 't'],
   ])('%s', async (text, name) => {
-    const folder = deskWith(edited('views/note.hbs', '{{#section', `${text}\n{{#section`));
+    const folder = copyDesk(replaceIn('views/note.hbs', '{{#section', `${text}\n{{#section`));
     expect(await refusalOf(folder)).toBe(
       `The extension desk cannot be used: its template note prints ${name} without escaping: ` +
         'write it with two braces',
@@ -74,51 +74,56 @@ describe('a template that prints a value without escaping refuses the start', ()
   });
 });
 
-describe('the start is refused, with the name of the extension,', () => {
+describe('Refused start that names the extension', () => {
   test.each([
     [
       'for a route elsewhere',
-      edited('dist/desk.js', "'x/desk'", "'dashboard/desk'"),
+      replaceIn('dist/desk.js', "'x/desk'", "'dashboard/desk'"),
       'desk',
       'is at /dashboard/desk',
     ],
-    ['for a route of another one', edited('dist/desk.js', "'x/desk'", "'x/desks'"), 'desk', 'is at /x/desks'],
+    [
+      'for a route of another one',
+      replaceIn('dist/desk.js', "'x/desk'", "'x/desks'"),
+      'desk',
+      'is at /x/desks',
+    ],
     [
       'for a handler without access',
-      edited('dist/desk.js', "'notes', _nest.Access.session()", "'notes', undefined"),
+      replaceIn('dist/desk.js', "'notes', _nest.Access.session()", "'notes', undefined"),
       undefined,
       'does not say who may call it',
     ],
     [
       'for a handler of no kind',
-      moduleWith(`at(require(${ownNest}).Get('one')); at(nest.Access.session()); controllers = [Odd];`),
+      oddModule(`at(require(${ownNestPath}).Get('one')); at(nest.Access.session()); controllers = [Odd];`),
       'odd',
       'Odd.one is none of Page, Data, Action, Csv and Redirects',
     ],
     [
       'for a guard of every route',
-      moduleWith(
+      oddModule(
         `class Open { canActivate() { return true } }; providers = [{ provide: 'APP_GUARD', useClass: Open }];`,
       ),
       'odd',
       'it provides APP_GUARD',
     ],
-    ['for middleware', moduleWith('OddModule.prototype.configure = () => {};'), 'odd', 'has configure()'],
+    ['for middleware', oddModule('OddModule.prototype.configure = () => {};'), 'odd', 'has configure()'],
     [
       'for a global module',
-      moduleWith(`class Inner {}; nest.Module({})(Inner); imports = [{ module: Inner, global: true }];`),
+      oddModule(`class Inner {}; nest.Module({})(Inner); imports = [{ module: Inner, global: true }];`),
       'odd',
       'its module Inner is global',
     ],
     [
       'for a module of its own copy of Nest',
-      moduleWith('', `require(${ownNest}).Module({ controllers })(OddModule);`),
+      oddModule('', `require(${ownNestPath}).Module({ controllers })(OddModule);`),
       'odd',
       'OddModule was decorated by another copy of Nest',
     ],
     [
       'for a provider of its own copy of Nest',
-      moduleWith(`class Own {}; require(${ownNest}).Injectable()(Own); providers = [Own];`),
+      oddModule(`class Own {}; require(${ownNestPath}).Injectable()(Own); providers = [Own];`),
       'odd',
       'Own was decorated by another copy of Nest',
     ],
@@ -136,25 +141,25 @@ describe('the start is refused, with the name of the extension,', () => {
     ],
     [
       'for a folder elsewhere',
-      edited('dist/index.js', "'./messages'", "'..'"),
+      replaceIn('dist/index.js', "'./messages'", "'..'"),
       'desk',
       'its folder of messages lies outside of it',
     ],
     [
       'for a helper that there is not',
-      edited('views/note.hbs', 'note.title}}{{/section', 'shout note.title}}{{/section'),
+      replaceIn('views/note.hbs', 'note.title}}{{/section', 'shout note.title}}{{/section'),
       'desk',
       'its template note does not compile',
     ],
     [
       'for a layout that there is not',
-      edited('views/note.hbs', 'dashboard', 'poster'),
+      replaceIn('views/note.hbs', 'dashboard', 'poster'),
       'desk',
       'the layout poster',
     ],
     [
       'for a partial that there is not',
-      edited('views/note.hbs', '#> page-head', '#> page-heads'),
+      replaceIn('views/note.hbs', '#> page-head', '#> page-heads'),
       'desk',
       'its template note',
     ],
@@ -166,19 +171,19 @@ describe('the start is refused, with the name of the extension,', () => {
     ],
     [
       'for a key that one language lacks',
-      edited('messages/fr.json', '"greeting"', '"greetings"'),
+      replaceIn('messages/fr.json', '"greeting"', '"greetings"'),
       'desk',
       'messages in en lack the key greetings',
     ],
     [
       'for a key that a template uses',
-      edited('views/notes.hbs', '(t "add")', '(t "adds")'),
+      replaceIn('views/notes.hbs', '(t "add")', '(t "adds")'),
       'desk',
       'uses the key adds',
     ],
     [
       'for a text that is none',
-      edited('messages/de.json', '"Titel"', '7'),
+      replaceIn('messages/de.json', '"Titel"', '7'),
       'desk',
       'messages in de have no text at title',
     ],
@@ -190,55 +195,55 @@ describe('the start is refused, with the name of the extension,', () => {
     ],
     [
       'for an entry without a text',
-      edited('dist/index.js', "name: 'notes'", "name: 'papers'"),
+      replaceIn('dist/index.js', "name: 'notes'", "name: 'papers'"),
       'desk',
       'lack the key navigation.papers',
     ],
     [
       'for an audited change without a text',
-      edited('dist/desk.js', "audit: 'noted'", "audit: 'written'"),
+      replaceIn('dist/desk.js', "audit: 'noted'", "audit: 'written'"),
       'desk',
       'lack the key activity.written',
     ],
     [
       'for an icon that there is not',
-      edited('dist/index.js', "icon: 'log'", "icon: 'rocket'"),
+      replaceIn('dist/index.js', "icon: 'log'", "icon: 'rocket'"),
       'desk',
       'has the icon rocket',
     ],
     [
       'for an entry that leads elsewhere',
-      edited('dist/index.js', "href: '/x/desk/office'", "href: '/dashboard'"),
+      replaceIn('dist/index.js', "href: '/x/desk/office'", "href: '/dashboard'"),
       'desk',
       'leads to /dashboard',
     ],
     [
       'for a role that there is not',
-      edited('dist/index.js', "minimum: 'org_admin'", "minimum: 'boss'"),
+      replaceIn('dist/index.js', "minimum: 'org_admin'", "minimum: 'boss'"),
       'desk',
       'has the minimum boss',
     ],
     [
       'for a group that there is not',
-      edited('dist/index.js', "group: 'administration'", "group: 'top'"),
+      replaceIn('dist/index.js', "group: 'administration'", "group: 'top'"),
       'desk',
       'has the group top',
     ],
   ] as const)('%s', async (_what, change, id, expected) => {
-    const folder = deskWith(change);
+    const folder = copyDesk(change);
     const message = await refusalOf(folder);
     expect(message).toContain(`The extension ${id ?? folder} cannot be used`);
     expect(message).toContain(expected);
   });
 });
 
-test('outside of the host its parts say where they belong, once one is used', () => {
-  const found = Reflect.get(globalThis, Symbol.for('switchboard.extension.host')) as unknown;
+test('the Nest parts of the contract throw an error that explains their use outside the host', () => {
+  const extensionHost = Reflect.get(globalThis, Symbol.for('switchboard.extension.host')) as unknown;
   Reflect.deleteProperty(globalThis, Symbol.for('switchboard.extension.host'));
   try {
-    // As another copy, which nothing has loaded before.
-    const outside = deskWith(() => undefined);
-    const nest = createRequire(join(outside, 'dist/desk.js'))('@switchboard/extension/nest') as {
+    // Loads another copy of the module, which no test has loaded before.
+    const unloadedDesk = copyDesk(() => undefined);
+    const nest = createRequire(join(unloadedDesk, 'dist/desk.js'))('@switchboard/extension/nest') as {
       Module: (parts: object) => void;
       NotFoundException: new () => Error;
     };
@@ -247,6 +252,6 @@ test('outside of the host its parts say where they belong, once one is used', ()
     );
     expect(() => new nest.NotFoundException()).toThrow('NotFoundException of @switchboard/extension/nest');
   } finally {
-    Reflect.set(globalThis, Symbol.for('switchboard.extension.host'), found);
+    Reflect.set(globalThis, Symbol.for('switchboard.extension.host'), extensionHost);
   }
 });

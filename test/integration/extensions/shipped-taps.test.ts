@@ -15,16 +15,16 @@ import { startTestApp, type TestApp } from '../../support/app';
 import { makeScratchFolder } from '../../support/scratch';
 import { TapSink } from '../../support/tap-sink';
 import { until } from '../../support/until';
-import { failedBefore, free, settle, tapRow } from './tap-house';
+import { setTapFailures, freeRecord, settle, tapRow } from './tap-fixture';
 
-/** Signatures carry a time in seconds. */
-const beganAt = Math.floor(Date.now() / 1_000);
+/** Unix time in seconds, the unit of webhook timestamps. */
+const startedAt = Math.floor(Date.now() / 1_000);
 
-const scratch = makeScratchFolder('switchboard-taps-');
-afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+const scratchFolder = makeScratchFolder('switchboard-taps-');
+afterAll(() => rmSync(scratchFolder, { recursive: true, force: true }));
 
-describe('the file of records', () => {
-  const file = join(scratch, 'records.jsonl');
+describe('The records file', () => {
+  const file = join(scratchFolder, 'records.jsonl');
   let app: TestApp;
   beforeAll(async () => {
     app = await startTestApp({ environment: { RECORDS_FILE: file } });
@@ -34,51 +34,51 @@ describe('the file of records', () => {
   const linesOf = (path: string): string[] => readFileSync(path, 'utf8').split('\n').slice(0, -1);
   const idsIn = (path: string): string[] =>
     linesOf(path).map((line) => (JSON.parse(line) as SettledRecord).request_id);
-  const settleSome = async (count: number): Promise<string[]> => {
-    const before = Number((await tapRow(app, 'core/file')).delivered);
-    const records = Array.from({ length: count }, () => free(1));
+  const settleRecords = async (count: number): Promise<string[]> => {
+    const deliveredBefore = Number((await tapRow(app, 'core/file')).delivered);
+    const records = Array.from({ length: count }, () => freeRecord(1));
     await settle(app, records);
-    await until(async () => Number((await tapRow(app, 'core/file')).delivered) === before + count);
+    await until(async () => Number((await tapRow(app, 'core/file')).delivered) === deliveredBefore + count);
     return records.map(({ requestId }) => requestId);
   };
 
-  test('has a line a settled request, and may be truncated or renamed at any time', async () => {
-    const first = await settleSome(700);
+  test('gets one line per settled request and can be truncated or renamed at any time', async () => {
+    const first = await settleRecords(700);
     expect(idsIn(file)).toEqual(first);
     truncateSync(file, 0);
-    const after = await settleSome(2);
-    expect(idsIn(file)).toEqual(after);
+    const afterTruncation = await settleRecords(2);
+    expect(idsIn(file)).toEqual(afterTruncation);
     renameSync(file, `${file}.1`);
-    const later = await settleSome(3);
-    expect(idsIn(file)).toEqual(later);
-    expect(idsIn(`${file}.1`)).toEqual(after);
+    const afterRename = await settleRecords(3);
+    expect(idsIn(file)).toEqual(afterRename);
+    expect(idsIn(`${file}.1`)).toEqual(afterTruncation);
   });
 
-  test('begins a new line behind half a line', async () => {
+  test('starts a new line after an incomplete one', async () => {
     truncateSync(file, 0);
     appendFileSync(file, '{"request_id":"half');
-    const ids = await settleSome(1);
+    const ids = await settleRecords(1);
     const [half, line] = linesOf(file);
     expect(half).toBe('{"request_id":"half');
     expect((JSON.parse(line!) as SettledRecord).request_id).toBe(ids[0]);
   });
 
-  test('keeps the service going where it cannot be written', async () => {
+  test('does not stop the service when it cannot be written', async () => {
     rmSync(file);
     mkdirSync(file);
-    const record = free(2);
+    const record = freeRecord(2);
     await settle(app, [record]);
     await until(async () => (await tapRow(app, 'core/file')).failures === 1);
     expect((await tapRow(app, 'core/file')).last_error).toContain('EISDIR');
     rmSync(file, { recursive: true });
-    await failedBefore(app, 1, 'core/file');
+    await setTapFailures(app, 1, 'core/file');
     await until(async () => (await tapRow(app, 'core/file')).failures === 0);
     expect(idsIn(file)).toEqual([record.requestId]);
     chmodSync(file, 0o600);
   });
 });
 
-describe('services in other languages', () => {
+describe('HTTP taps', () => {
   const [current, former] = [Buffer.alloc(32, 5), Buffer.alloc(24, 9)].map(
     (key) => `whsec_${key.toString('base64')}`,
   );
@@ -98,20 +98,20 @@ describe('services in other languages', () => {
     await sink.close();
   });
 
-  test('get batches as signed JSON, under the same id when they are repeated', async () => {
+  test('receive batches as signed JSON, with the same id when a batch is repeated', async () => {
     sink.behaviour = (_batch, asked) => (asked === 1 ? 302 : 204);
-    const records = [free(1), free(1)];
+    const records = [freeRecord(1), freeRecord(1)];
     await settle(app, records);
     await until(async () => (await tapRow(app, 'http/siem')).failures === 1);
     expect((await tapRow(app, 'http/siem')).last_error).toBe('it answered with status 302');
-    await failedBefore(app, 1, 'http/siem');
+    await setTapFailures(app, 1, 'http/siem');
     await until(() => sink.accepted.length === 2);
     expect(sink.ids).toEqual(records.map(({ requestId }) => requestId));
     const [first, again] = sink.batches;
     expect(again!.headers['webhook-id']).toBe(first!.headers['webhook-id']);
     expect(again!.body).toBe(first!.body);
     for (const { headers, body } of [first!, again!]) {
-      // The package of Standard Webhooks is the judge: either secret is believed, and no other.
+      // Verified with the Standard Webhooks package: both configured secrets are valid, and no other.
       const fields = headers as Record<string, string>;
       for (const secret of [current!, former!]) {
         expect(new Webhook(secret).verify(body, fields)).toMatchObject({ type: 'requests.settled' });
@@ -119,7 +119,7 @@ describe('services in other languages', () => {
       expect(() => new Webhook(Buffer.alloc(32, 1).toString('base64')).verify(body, fields)).toThrow();
       expect(() => new Webhook(current!).verify(`${body} `, fields)).toThrow();
       expect(headers['webhook-id']).toMatch(/^msg_[\w-]+$/);
-      expect(Number(headers['webhook-timestamp'])).toBeGreaterThanOrEqual(beganAt);
+      expect(Number(headers['webhook-timestamp'])).toBeGreaterThanOrEqual(startedAt);
       expect(headers['content-type']).toBe('application/json');
       const { timestamp } = JSON.parse(body) as { timestamp: string };
       expect(timestamp).toBe(
@@ -131,9 +131,9 @@ describe('services in other languages', () => {
     }
   });
 
-  test('are left alone for as long as they ask', async () => {
+  test('are not called again before their Retry-After time', async () => {
     sink.behaviour = () => ({ status: 429, headers: { 'retry-after': '90' } });
-    await settle(app, [free(1)]);
+    await settle(app, [freeRecord(1)]);
     await until(async () => (await tapRow(app, 'http/siem')).failures === 1);
     const [row] = await app.database.query<{ waits: boolean }>(
       "SELECT due_at >= failed_at + interval '90 seconds' AS waits FROM tap WHERE name = 'http/siem'",
@@ -141,8 +141,8 @@ describe('services in other languages', () => {
     expect(row!.waits).toBe(true);
   });
 
-  test('are named in a setting, whose faults are told', () => {
-    const faultsOf = (environment: Record<string, string>): string => {
+  test('are configured in a setting that reports its errors', () => {
+    const settingsError = (environment: Record<string, string>): string => {
       try {
         loadSettings({
           HTTP_TAPS: 'a=https://a.example/x',
@@ -154,11 +154,13 @@ describe('services in other languages', () => {
         return (error as Error).message;
       }
     };
-    expect(faultsOf({})).toBe('none');
-    expect(faultsOf({ HTTP_TAP_SECRETS: '' })).toContain('HTTP_TAP_SECRETS: has no secret for the tap a');
-    expect(faultsOf({ HTTP_TAP_SECRETS: 'a=whsec_c2hvcnQ=' })).toContain('24 to 64 bytes');
-    const four = Array.from({ length: 4 }, () => `a=${current}`).join(',');
-    expect(faultsOf({ HTTP_TAP_SECRETS: four })).toContain('at most three for one name');
+    expect(settingsError({})).toBe('none');
+    expect(settingsError({ HTTP_TAP_SECRETS: '' })).toContain(
+      'HTTP_TAP_SECRETS: has no secret for the tap a',
+    );
+    expect(settingsError({ HTTP_TAP_SECRETS: 'a=whsec_c2hvcnQ=' })).toContain('24 to 64 bytes');
+    const fourSecrets = Array.from({ length: 4 }, () => `a=${current}`).join(',');
+    expect(settingsError({ HTTP_TAP_SECRETS: fourSecrets })).toContain('at most three for one name');
     for (const taps of [
       'https://a.example',
       'A=https://a.example',
@@ -167,6 +169,6 @@ describe('services in other languages', () => {
       'a=https://a.example#batch=5',
       'a=https://a.example,a=https://b.example',
     ])
-      expect(faultsOf({ HTTP_TAPS: taps })).toContain('HTTP_TAPS: expected NAME=URL');
+      expect(settingsError({ HTTP_TAPS: taps })).toContain('HTTP_TAPS: expected NAME=URL');
   });
 });

@@ -12,19 +12,19 @@ import { TapSink } from '../../support/tap-sink';
 import { until } from '../../support/until';
 
 const QUESTION = 'the-quince-in-the-question';
-const KEY = 'a-key-that-all-of-them-take';
+const SINK_KEY = 'a-key-that-all-of-them-take';
 const LANGFUSE_KEY = 'pk-lf-1234:sk-lf-5678';
 
-test('prompts, answers and texts of keys go to no sink', async () => {
-  const scratch = makeScratchFolder('switchboard-contents-');
-  const file = join(scratch, 'records.jsonl');
+test('prompts, replies and key secrets are sent to no sink', async () => {
+  const scratchFolder = makeScratchFolder('switchboard-contents-');
+  const file = join(scratchFolder, 'records.jsonl');
   const supplier = await startSimulator();
   const webhook = await TapSink.open();
   const store = await ObjectStoreStandIn.open();
   const [otlp, langfuse, datadog] = await Promise.all([
-    VendorStandIn.open(otlpVendor, KEY),
+    VendorStandIn.open(otlpVendor, SINK_KEY),
     VendorStandIn.open(langfuseVendor, LANGFUSE_KEY),
-    VendorStandIn.open(datadogVendor, KEY),
+    VendorStandIn.open(datadogVendor, SINK_KEY),
   ]);
   let app: TestApp | undefined;
   try {
@@ -34,8 +34,8 @@ test('prompts, answers and texts of keys go to no sink', async () => {
         RECORDS_FILE: file,
         HTTP_TAPS: `hook=${webhook.url}`,
         HTTP_TAP_SECRETS: `hook=whsec_${Buffer.alloc(24, 1).toString('base64')}`,
-        SINKS: `a=otlp:${otlp.url},b=langfuse:${langfuse.url},c=datadog:${datadog.url},d=${store.placeText()}&every=0ms`,
-        SINK_SECRETS: `a=authorization: Bearer ${KEY}\nb=${LANGFUSE_KEY}\nc=${KEY}\nd=${store.key.accessKeyId}:${store.key.secretAccessKey}`,
+        SINKS: `a=otlp:${otlp.url},b=langfuse:${langfuse.url},c=datadog:${datadog.url},d=${store.locationText()}&every=0ms`,
+        SINK_SECRETS: `a=authorization: Bearer ${SINK_KEY}\nb=${LANGFUSE_KEY}\nc=${SINK_KEY}\nd=${store.key.accessKeyId}:${store.key.secretAccessKey}`,
       },
     });
     const customer = await addCustomer(app, 'discreet', 10n ** 12n);
@@ -55,17 +55,17 @@ test('prompts, answers and texts of keys go to no sink', async () => {
     const reply = await answer.text();
     expect([answer.status, reply]).toEqual([200, expect.any(String)]);
     const { choices } = JSON.parse(reply) as { choices: { message: { content: string } }[] };
-    const said = choices[0]!.message.content;
-    expect(said.length).toBeGreaterThan(10);
-    const all = [otlp, langfuse, datadog];
+    const replyText = choices[0]!.message.content;
+    expect(replyText.length).toBeGreaterThan(10);
+    const vendorStandIns = [otlp, langfuse, datadog];
     await until(
       () =>
         webhook.accepted.length === 1 &&
         store.keys.length === 1 &&
-        all.every(({ stored }) => stored.length === 1),
+        vendorStandIns.every(({ stored }) => stored.length === 1),
     );
     await until(() => readFileSync(file, 'utf8').endsWith('\n'));
-    const sent = {
+    const sentText = {
       file: readFileSync(file, 'utf8'),
       webhook: webhook.batches[0]!.body,
       store: gunzipSync(store.bytesOf(store.keys[0]!)!).toString(),
@@ -73,17 +73,18 @@ test('prompts, answers and texts of keys go to no sink', async () => {
       langfuse: langfuse.requests[0]!.text,
       datadog: datadog.requests[0]!.text,
     };
-    for (const [sink, text] of Object.entries(sent)) {
+    for (const [sink, text] of Object.entries(sentText)) {
       expect([sink, text.includes(answer.headers.get('x-request-id')!)]).toEqual([sink, true]);
       expect([sink, text.includes('end-user-7')]).toEqual([sink, true]);
-      for (const content of [QUESTION, said, customer.key])
+      for (const content of [QUESTION, replyText, customer.key])
         expect([sink, text.includes(content)]).toEqual([sink, false]);
     }
-    for (const text of [sent.webhook, sent.langfuse, sent.store]) expect(text).toContain('conversation-9');
+    for (const text of [sentText.webhook, sentText.langfuse, sentText.store])
+      expect(text).toContain('conversation-9');
   } finally {
     await app?.close();
     await Promise.all([webhook, store, otlp, langfuse, datadog].map((one) => one.close()));
     await supplier.stop();
-    rmSync(scratch, { recursive: true, force: true });
+    rmSync(scratchFolder, { recursive: true, force: true });
   }
 }, 60_000);

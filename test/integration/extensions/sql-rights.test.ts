@@ -1,14 +1,14 @@
 import { startTestApp, type TestApp } from '../../support/app';
-import { NotesExtension, ordered } from '../../support/notes-extension';
-import { createTestDatabase, rowsOf, type TestDatabase } from '../../support/postgres';
+import { NotesExtension, runOrder } from '../../support/notes-extension';
+import { createTestDatabase, queryRows, type TestDatabase } from '../../support/postgres';
 
 /*
  * "SQL in an extension leaves its role: set_config('role','none',true) inside any statement reads every table, credits
  * a wallet, makes a platform administrator; with the superuser login of docker-compose.yml also pg_read_file."
  */
 
-/** Statements that lead back to the login of the session, or to another role. */
-const escapes = [
+/** Statements that try to switch back to the login of the session or to another role. */
+const roleEscapes = [
   "SELECT set_config('role', 'none', true)",
   "SELECT set_config('role', 'none', false)",
   "SELECT set_config('role', 'switchboard_app', true)",
@@ -23,8 +23,8 @@ const escapes = [
   'SELECT 1; RESET ROLE',
 ];
 
-/** The deeds of the finding. */
-const deeds = {
+/** Actions named in the finding. */
+const forbiddenStatements = {
   'reads wallet tables': 'SELECT * FROM public.ledger_entry',
   'credits a wallet':
     "UPDATE public.spending_window SET limit_nano = limit_nano + 1000000000 WHERE kind = 'wallet'",
@@ -37,7 +37,7 @@ const deeds = {
 describe.each([
   ['a login without rights of its own', ({ url, ownerUrl }: TestDatabase) => ({ url, ownerUrl })],
   ['a superuser as its login', ({ ownerUrl }: TestDatabase) => ({ url: ownerUrl, ownerUrl })],
-])('a service with %s', (_login, addresses) => {
+])('A service with %s', (_login, addresses) => {
   const notes = new NotesExtension('free-notes');
   let database: TestDatabase;
   let app: TestApp;
@@ -56,22 +56,24 @@ describe.each([
   });
 
   const problemOf = async (statements: readonly string[]): Promise<string | null> =>
-    (await ordered(app, database.ownerUrl, notes, ['transaction', { statements }])).problem;
+    (await runOrder(app, database.ownerUrl, notes, ['transaction', { statements }])).problem;
 
   test.each(
-    Object.entries(deeds).flatMap(([deed, sql]) => escapes.map((escape) => [deed, escape, sql] as const)),
+    Object.entries(forbiddenStatements).flatMap(([deed, sql]) =>
+      roleEscapes.map((escape) => [deed, escape, sql] as const),
+    ),
   )('refuses an extension that %s after %s', async (_deed, escape, sql) => {
     expect(await problemOf([escape, sql])).toMatch(
       /permission denied|is not taken here|multiple commands|within security-definer/,
     );
   });
 
-  test('runs the statements of an extension under a login of its own that is a member of no role', async () => {
+  test('runs extension statements under a separate login without role memberships', async () => {
     const sql = `SELECT session_user::text AS session, current_user::text AS current, r.rolsuper, r.rolcreaterole,
         r.rolcreatedb, r.rolreplication, r.rolbypassrls,
         (SELECT count(*) FROM pg_auth_members m WHERE m.member = r.oid) AS memberships
       FROM pg_roles r WHERE r.rolname = session_user`;
-    const { answer } = await ordered(app, database.ownerUrl, notes, ['query', { sql }]);
+    const { answer } = await runOrder(app, database.ownerUrl, notes, ['query', { sql }]);
     expect(answer).toEqual([
       {
         session: expect.stringMatching(/^extension_free_notes_[0-9a-f]{8}$/),
@@ -82,9 +84,9 @@ describe.each([
     ]);
   });
 
-  test('keeps what the service owns as it was', async () => {
-    const promoted = "SELECT 1 FROM user_account WHERE role = 'platform_admin'";
-    const credited = 'SELECT 1 FROM ledger_entry WHERE amount = 1000000000';
-    expect(await rowsOf(database.ownerUrl, `${promoted} UNION ALL ${credited}`)).toEqual([]);
+  test('leaves the data of the service unchanged', async () => {
+    const promotedSql = "SELECT 1 FROM user_account WHERE role = 'platform_admin'";
+    const creditedSql = 'SELECT 1 FROM ledger_entry WHERE amount = 1000000000';
+    expect(await queryRows(database.ownerUrl, `${promotedSql} UNION ALL ${creditedSql}`)).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { executeCommand } from '#inside/commands/run-command';
 import { startTestApp, type TestApp } from '../../support/app';
-import { gatewayFile } from '../../support/gateway-file';
+import { applyGatewayFile } from '../../support/gateway-file';
 import { ScriptedSupplier } from '../../support/scripted-supplier';
 import { type Simulator, startSimulator } from '../../support/simulator';
 
@@ -12,7 +12,7 @@ const secrets = { FIRST_KEY: SECRET, SECOND_KEY: 'sim-test' };
 let app: TestApp;
 let simulator: Simulator;
 let scripted: ScriptedSupplier;
-let made = 0;
+let modelCount = 0;
 
 beforeAll(async () => {
   simulator = await startSimulator();
@@ -25,11 +25,11 @@ afterAll(async () => {
   await simulator.stop();
 });
 
-/** A model with a lane of the extension's style, which fails in this way, and one of ours behind it. */
-async function modelThatFails(fault: string, url = simulator.url): Promise<string> {
-  const name = `m${(made += 1)}`;
+/** Creates a model whose first lane uses the extension's style with this fault, and whose second lane works. */
+async function createFailingModel(fault: string, url = simulator.url): Promise<string> {
+  const name = `m${(modelCount += 1)}`;
   const settings = fault === '' ? '' : `, settings: { fault: ${fault} }`;
-  await gatewayFile(
+  await applyGatewayFile(
     app,
     `version: 1
 providers:
@@ -45,7 +45,7 @@ models:
   return name;
 }
 
-const ask = (model: string, more: object = {}): Promise<Response> =>
+const sendChat = (model: string, more: object = {}): Promise<Response> =>
   fetch(`${app.url}/v1/chat/completions`, {
     method: 'POST',
     headers: {
@@ -57,7 +57,7 @@ const ask = (model: string, more: object = {}): Promise<Response> =>
     body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hi' }], ...more }),
   });
 
-async function recordOf(answer: Response): Promise<Record<string, unknown> | undefined> {
+async function recordFor(answer: Response): Promise<Record<string, unknown> | undefined> {
   const id = answer.headers.get('x-request-id');
   return (
     await app.database.query<Record<string, unknown>>('SELECT * FROM request_record WHERE request_id = $1', [
@@ -66,27 +66,27 @@ async function recordOf(answer: Response): Promise<Record<string, unknown> | und
   )[0];
 }
 
-const logged = (method: string): object[] =>
+const styleFailures = (method: string): object[] =>
   app.log
     .map((line) => JSON.parse(line) as Record<string, unknown>)
     .filter(({ msg, method: of }) => msg === 'a style of suppliers failed' && of === method);
 
-test.each([false, true])('a style of an extension serves a lane; stream: %s', async (stream) => {
-  const model = await modelThatFails('');
-  const answer = await ask(model, { stream });
+test.each([false, true])('a style of an extension serves a lane (stream: %s)', async (stream) => {
+  const model = await createFailingModel('');
+  const answer = await sendChat(model, { stream });
   expect(answer.status).toBe(200);
   await answer.text();
-  expect(await recordOf(answer)).toMatchObject({ supplier: `${model}-first`, failover: false });
+  expect(await recordFor(answer)).toMatchObject({ supplier: `${model}-first`, failover: false });
 });
 
-test('it sees its own lane, frozen, and nothing of the caller or of the service', async () => {
-  const model = await modelThatFails('', scripted.url);
+test('a style receives only its own lane, frozen, and nothing about the caller or the service', async () => {
+  const model = await createFailingModel('', scripted.url);
   scripted.answer = { status: 500, body: {} };
-  await (await ask(model, { metadata: { session_id: 'private' } })).text();
-  const seen = JSON.parse(
-    Buffer.from(String(scripted.heard.at(-1)?.headers['x-seen']), 'base64').toString(),
+  await (await sendChat(model, { metadata: { session_id: 'private' } })).text();
+  const styleInput = JSON.parse(
+    Buffer.from(String(scripted.requests.at(-1)?.headers['x-seen']), 'base64').toString(),
   ) as Record<string, unknown>;
-  expect(seen).toEqual({
+  expect(styleInput).toEqual({
     operation: 'chat',
     wire: 'chat',
     lane: {
@@ -106,10 +106,10 @@ test('it sees its own lane, frozen, and nothing of the caller or of the service'
     sessionKey: expect.stringMatching(/^[0-9a-f]{32}$/) as string,
     isFrozen: true,
   });
-  expect(JSON.stringify(seen)).not.toContain(SECRET);
+  expect(JSON.stringify(styleInput)).not.toContain(SECRET);
 });
 
-describe('what a style throws or answers wrongly is a failure of its lane', () => {
+describe('A faulty style', () => {
   test.each([
     ['prepare', 'prepare'],
     ['prepare-unprintable', 'prepare'],
@@ -124,49 +124,49 @@ describe('what a style throws or answers wrongly is a failure of its lane', () =
     ['operations-rubbish', 'operations'],
     ['operations-later', 'operations'],
     ['target-later', 'target'],
-  ])('%s', async (fault, method) => {
-    const before = logged(method).length;
-    const model = await modelThatFails(fault);
-    // Only a translated request asks for the target; any asks for the rest.
-    const answer = await ask(model);
+  ])('counts as a failure of its lane: %s', async (fault, method) => {
+    const failuresBefore = styleFailures(method).length;
+    const model = await createFailingModel(fault);
+    // `target` is called for converted requests only, every other method for any request.
+    const answer = await sendChat(model);
     expect(answer.status).toBe(200);
-    expect(await recordOf(answer)).toMatchObject({ supplier: `${model}-second`, status: 200 });
-    expect(logged(method).length).toBeGreaterThan(before);
-    expect(logged(method).at(-1)).toMatchObject({ style: 'styles/plain-chat', level: 'warn' });
+    expect(await recordFor(answer)).toMatchObject({ supplier: `${model}-second`, status: 200 });
+    expect(styleFailures(method).length).toBeGreaterThan(failuresBefore);
+    expect(styleFailures(method).at(-1)).toMatchObject({ style: 'styles/plain-chat', level: 'warn' });
     expect(app.log.join('')).not.toContain(SECRET);
   });
 
-  test.each(['fields', 'needsCredential', 'pictures'])(
-    '%s, which has a careful answer of its own',
+  test.each(['fields', 'needsCredential', 'pictures'])('uses a safe default when %s fails', async (fault) => {
+    const answer = await sendChat(await createFailingModel(fault));
+    expect(answer.status).toBe(200);
+  });
+
+  test.each(['unwrap', 'unwrap-rubbish'])(
+    'fails over when it cannot read the response: %s',
     async (fault) => {
-      const answer = await ask(await modelThatFails(fault));
+      const model = await createFailingModel('', scripted.url);
+      scripted.answer = { body: { fault } };
+      const answer = await sendChat(model);
       expect(answer.status).toBe(200);
+      expect(await recordFor(answer)).toMatchObject({
+        supplier: `${model}-second`,
+        failover: true,
+        attempts: [{ supplier: `${model}-first`, outcome: 'upstream_error' }, { outcome: 'answered' }],
+      });
     },
   );
 
-  test.each(['unwrap', 'unwrap-rubbish'])('an answer that it cannot take apart: %s', async (fault) => {
-    const model = await modelThatFails('', scripted.url);
-    scripted.answer = { body: { fault } };
-    const answer = await ask(model);
-    expect(answer.status).toBe(200);
-    expect(await recordOf(answer)).toMatchObject({
-      supplier: `${model}-second`,
-      failover: true,
-      attempts: [{ supplier: `${model}-first`, outcome: 'upstream_error' }, { outcome: 'answered' }],
-    });
-  });
-
-  test('an error that it cannot read counts by its status', async () => {
-    const model = await modelThatFails('', scripted.url);
+  test('classifies an error by its status when it cannot read the body', async () => {
+    const model = await createFailingModel('', scripted.url);
     scripted.answer = { status: 503, body: { problem: 'busy' } };
-    const answer = await ask(model);
-    expect(await recordOf(answer)).toMatchObject({ supplier: `${model}-second`, failover: true });
-    expect(logged('readError').length).toBeGreaterThan(0);
+    const answer = await sendChat(model);
+    expect(await recordFor(answer)).toMatchObject({ supplier: `${model}-second`, failover: true });
+    expect(styleFailures('readError').length).toBeGreaterThan(0);
   });
 
-  test('with no other lane the request fails, and nothing is charged', async () => {
-    const name = `m${(made += 1)}`;
-    await gatewayFile(
+  test('fails the request without a charge when there is no other lane', async () => {
+    const name = `m${(modelCount += 1)}`;
+    await applyGatewayFile(
       app,
       `version: 1
 providers:
@@ -176,19 +176,19 @@ models:
 `,
       secrets,
     );
-    const answer = await ask(name);
+    const answer = await sendChat(name);
     expect(answer.status).toBeGreaterThanOrEqual(500);
     expect(await answer.text()).not.toContain(SECRET);
-    expect(await recordOf(answer)).toMatchObject({ cost_nano: '0' });
+    expect(await recordFor(answer)).toMatchObject({ cost_nano: '0' });
   });
 });
 
-test('commands know the styles of extensions, and name those that there are', async () => {
-  const said: string[] = [];
-  const write = (text: string): void => void said.push(text);
+test('commands load the styles of extensions, and doctor reports a missing style', async () => {
+  const output: string[] = [];
+  const write = (text: string): void => void output.push(text);
   const context = { write, writeStderr: write, confirm: () => Promise.resolve(false) };
   await executeCommand(['doctor'], { ...context, environment: app.environment });
-  expect(said.join('')).not.toContain('of a style that is not there');
+  expect(output.join('')).not.toContain('of a style that is not there');
   await executeCommand(['doctor'], { ...context, environment: { ...app.environment, EXTENSIONS: '' } });
-  expect(said.join('')).toMatch(/of a style that is not there: m1-first/);
+  expect(output.join('')).toMatch(/of a style that is not there: m1-first/);
 });

@@ -14,12 +14,12 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-const get = (path: string, key: string, service = app): Promise<Response> =>
+const callRoute = (path: string, key: string, service = app): Promise<Response> =>
   fetch(`${service.url}/v1/x/team/${path}`, { headers: { authorization: `Bearer ${key}` } });
 
-test('a route behind a key gets the ids of its caller', async () => {
+test('a key route receives the ids of its caller', async () => {
   const { userId, keyId, key } = await addCustomer(app, 'caller');
-  const { caller } = (await (await get('caller', key)).json()) as { caller: object };
+  const { caller } = (await (await callRoute('caller', key)).json()) as { caller: object };
   expect(caller).toEqual({
     id: keyId,
     userId,
@@ -33,7 +33,7 @@ test('a module that the extension imports injects the host of its own service', 
   const other = await startTestApp({ environment: { EXTENSIONS, EXT_TEAM_NAME: 'owls' } });
   try {
     const teamAt = async (service: TestApp): Promise<unknown> =>
-      ((await (await get('caller', service.firstKeys!.demo, service)).json()) as { team: string }).team;
+      ((await (await callRoute('caller', service.firstKeys!.demo, service)).json()) as { team: string }).team;
     expect([await teamAt(app), await teamAt(other)]).toEqual(['falcons', 'owls']);
   } finally {
     await other.close();
@@ -44,8 +44,8 @@ test.each([
   ['text', '"<script>alert(1)</script>"'],
   ['count', '42'],
   ['nothing', 'null'],
-])('Data answers %s as JSON', async (path, body) => {
-  const response = await get(path, app.firstKeys!.demo);
+])('Data returns %s as JSON', async (path, body) => {
+  const response = await callRoute(path, app.firstKeys!.demo);
   expect([response.status, response.headers.get('content-type')]).toEqual([
     200,
     'application/json; charset=utf-8',
@@ -53,7 +53,7 @@ test.each([
   expect(await response.text()).toBe(body);
 });
 
-test('Action answers a text as JSON', async () => {
+test('Action returns text as JSON', async () => {
   const response = await fetch(`${app.url}/v1/x/team/change`, {
     method: 'POST',
     headers: { authorization: `Bearer ${app.firstKeys!.demo}`, 'content-type': 'application/json' },

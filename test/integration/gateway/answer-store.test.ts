@@ -21,69 +21,70 @@ const operation = (keyHash = randomUUID()) => ({
   requestHash: Buffer.from('a request'),
   requestId: randomUUID(),
 });
-const lapse = (): Promise<unknown> =>
+const expireLeases = (): Promise<unknown> =>
   app.database.query(`UPDATE idempotent_answer SET leased_until = now() - interval '1 second'`);
-const expire = (): Promise<unknown> => app.database.query('UPDATE idempotent_answer SET expires_at = now()');
+const expireAnswers = (): Promise<unknown> =>
+  app.database.query('UPDATE idempotent_answer SET expires_at = now()');
 const rows = async (): Promise<number> => (await app.database.query('SELECT FROM idempotent_answer')).length;
 
-test('a lease that is renewed does not lapse; who lost one can neither keep nor give up anything', async () => {
-  const subject = operation();
-  const [mine, theirs] = [randomUUID(), randomUUID()];
-  expect(await answers.claim(mine, subject, null)).toBe(true);
-  await lapse();
-  expect(await answers.find(subject)).toMatchObject({ claim: mine, standing: 'abandoned' });
-  await answers.renew([mine]);
-  expect(await answers.find(subject)).toMatchObject({ claim: mine, standing: 'running' });
-  expect(await answers.claim(theirs, subject, mine)).toBe(false);
-  await lapse();
-  expect(await answers.claim(theirs, subject, null)).toBe(false);
-  expect(await answers.claim(theirs, subject, mine)).toBe(true);
-  await answers.release(mine);
-  expect(await answers.markUnstored(mine)).toBe(false);
-  expect(await answers.store(mine, subject, Buffer.from('late'))).toBe(false);
-  expect(await answers.store(theirs, subject, Buffer.from([0, 255, 10]))).toBe(true);
-  await lapse();
-  expect(await answers.claim(mine, subject, theirs)).toBe(false);
-  expect(await answers.find(subject)).toMatchObject({
+test('lease survives when renewed; a holder that lost it can neither store nor release', async () => {
+  const ownOperation = operation();
+  const [ownClaim, otherClaim] = [randomUUID(), randomUUID()];
+  expect(await answers.claim(ownClaim, ownOperation, null)).toBe(true);
+  await expireLeases();
+  expect(await answers.find(ownOperation)).toMatchObject({ claim: ownClaim, standing: 'abandoned' });
+  await answers.renew([ownClaim]);
+  expect(await answers.find(ownOperation)).toMatchObject({ claim: ownClaim, standing: 'running' });
+  expect(await answers.claim(otherClaim, ownOperation, ownClaim)).toBe(false);
+  await expireLeases();
+  expect(await answers.claim(otherClaim, ownOperation, null)).toBe(false);
+  expect(await answers.claim(otherClaim, ownOperation, ownClaim)).toBe(true);
+  await answers.release(ownClaim);
+  expect(await answers.markUnstored(ownClaim)).toBe(false);
+  expect(await answers.store(ownClaim, ownOperation, Buffer.from('late'))).toBe(false);
+  expect(await answers.store(otherClaim, ownOperation, Buffer.from([0, 255, 10]))).toBe(true);
+  await expireLeases();
+  expect(await answers.claim(ownClaim, ownOperation, otherClaim)).toBe(false);
+  expect(await answers.find(ownOperation)).toMatchObject({
     standing: 'answered',
     answer: Buffer.from([0, 255, 10]),
   });
 });
 
-test('twenty that claim the same at once: one gets it, fresh, abandoned or expired', async () => {
-  const subject = operation();
-  const winners = async (abandoned: string | null): Promise<string[]> => {
+test('exactly one of twenty concurrent claims wins on a fresh, abandoned or expired operation', async () => {
+  const ownOperation = operation();
+  const claimConcurrently = async (abandoned: string | null): Promise<string[]> => {
     const claims = Array.from({ length: 20 }, () => randomUUID());
-    const got = await Promise.all(claims.map((claim) => answers.claim(claim, subject, abandoned)));
-    return claims.filter((_, at) => got[at]);
+    const results = await Promise.all(claims.map((claim) => answers.claim(claim, ownOperation, abandoned)));
+    return claims.filter((_, at) => results[at]);
   };
-  const first = await winners(null);
+  const first = await claimConcurrently(null);
   expect(first.length).toBe(1);
-  await lapse();
-  expect((await winners(first[0]!)).length).toBe(1);
-  await expire();
-  expect((await winners(null)).length).toBe(1);
+  await expireLeases();
+  expect((await claimConcurrently(first[0]!)).length).toBe(1);
+  await expireAnswers();
+  expect((await claimConcurrently(null)).length).toBe(1);
 });
 
-test('what is a day old is removed in portions, as far as the time goes, and nothing else', async () => {
-  await expire();
+test('removeExpired deletes only expired answers, in batches, until its time is up', async () => {
+  await expireAnswers();
   await app.database.query(
     `INSERT INTO idempotent_answer (claim, key_id, key_hash, request_hash, request_id, leased_until, expires_at)
      SELECT gen_random_uuid(), $1, int4send(n), '', gen_random_uuid(), now(), now() FROM generate_series(1, 250) AS n`,
     [keyId],
   );
-  const all = await rows();
+  const totalRows = await rows();
   expect(await answers.removeExpired(AbortSignal.abort())).toBe(0);
-  const subject = operation();
-  await answers.claim(randomUUID(), subject, null);
-  expect(await answers.removeExpired(AbortSignal.timeout(10_000))).toBe(all);
+  const ownOperation = operation();
+  await answers.claim(randomUUID(), ownOperation, null);
+  expect(await answers.removeExpired(AbortSignal.timeout(10_000))).toBe(totalRows);
   expect(await rows()).toBe(1);
-  expect(await answers.find(subject)).toMatchObject({ standing: 'running' });
+  expect(await answers.find(ownOperation)).toMatchObject({ standing: 'running' });
 });
 
-test('the upkeep does it by itself', async () => {
+test('maintenance job removes expired answers', async () => {
   await answers.claim(randomUUID(), operation(), null);
-  await expire();
+  await expireAnswers();
   await app.application.get(RepeatingJobs, { strict: false }).run('idempotent-answers');
   expect(await rows()).toBe(0);
 });

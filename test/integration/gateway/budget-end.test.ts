@@ -6,7 +6,7 @@ import { startSimulator, type Simulator } from '../../support/simulator';
 
 const BUDGET = 50_000_000n;
 const CALLERS = 60;
-const MOST_TRIES = 40;
+const MAX_TRIES = 40;
 
 let supplier: Simulator;
 let database: TestDatabase;
@@ -25,15 +25,15 @@ afterAll(async () => {
   await supplier.stop();
 });
 
-interface Refusal {
+interface BudgetRefusal {
   readonly code: string;
   readonly needed: number;
   readonly remaining: number;
 }
 
-/** Calls until it is refused for good; a refusal that may be repeated is. */
-async function callUntilSpent(node: TestApp, key: string, body: object): Promise<Refusal | null> {
-  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+/** Retries until a refusal is not retryable; null if none was within `MAX_TRIES`. */
+async function callUntilSpent(node: TestApp, key: string, body: object): Promise<BudgetRefusal | null> {
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const answer = await fetch(`${node.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -59,7 +59,7 @@ async function callUntilSpent(node: TestApp, key: string, body: object): Promise
 test.each([
   ['no limit of their own', {}],
   ['a limit of 400 tokens', { max_tokens: 400 }],
-])('callers with %s, at two nodes, use a budget to its last hundredth', async (what, body) => {
+])('concurrent callers with %s on two nodes use a budget to its last hundredth', async (what, body) => {
   const { key, keyId } = await addCustomer(nodes[0]!, `racer-${what.replaceAll(' ', '-')}`, 10n * BUDGET);
   const limits = nodes[0]!.application.get(Limits, { strict: false });
   await nodes[0]!.database.transaction((tx) =>

@@ -1,37 +1,37 @@
 import { parseUsdPerMillion as usd } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer } from '../../support/customer';
-import { ModelShelf } from './model-shelf';
-import { responsesAnswer } from './responses-answer';
-import { ScriptedSupplier } from './scripted-supplier';
+import { TestCatalogue } from './test-catalogue';
+import { responsesBody } from './responses-body';
+import { FixedResponseSupplier } from './fixed-response-supplier';
 
-// "Unknown cache lifetimes are accepted unpriced": they cost as much as the dearest known one.
-describe('a cache lifetime that the gateway does not know', () => {
+// "Unknown cache lifetimes are accepted unpriced". An unknown lifetime costs as much as the most expensive known one.
+describe('Unknown cache lifetimes', () => {
   let app: TestApp;
-  let supplier: ScriptedSupplier;
+  let supplier: FixedResponseSupplier;
   let key: string;
 
   beforeAll(async () => {
-    supplier = await ScriptedSupplier.start();
+    supplier = await FixedResponseSupplier.start();
     app = await startTestApp({ environment: { SUPPLIER_ALLOW: '127.0.0.1' } });
-    const shelf = new ModelShelf(app);
+    const catalogue = new TestCatalogue(app);
     const credentials = [{ label: 'one', kind: 'bearer' as const, secret: 'sim-canary-of-ours' }];
     const shared = { baseUrl: supplier.url, regions: ['eu'], credentials };
-    await shelf.provider({
+    await catalogue.provider({
       name: 'messenger',
       style: 'messages-style',
       settings: { profile: 'anthropic' },
       ...shared,
     });
-    await shelf.provider({
+    await catalogue.provider({
       name: 'responder',
       style: 'openai-style',
       settings: { profile: 'openai' },
       ...shared,
     });
     const rates = { input: usd('4'), output: usd('0'), cacheWrite: usd('5'), cacheWriteLong: usd('8') };
-    await shelf.model('by-messages', [{ provider: 'messenger' }], rates);
-    await shelf.model('by-responses', [{ provider: 'responder' }], rates);
+    await catalogue.model('by-messages', [{ provider: 'messenger' }], rates);
+    await catalogue.model('by-responses', [{ provider: 'responder' }], rates);
     ({ key } = await addCustomer(app, 'cacher', 10n ** 12n));
   });
   afterAll(async () => {
@@ -52,7 +52,7 @@ describe('a cache lifetime that the gateway does not know', () => {
     );
     return Number(record?.cost_nano);
   };
-  const messages = (ttl: string | undefined, usage: object): Promise<number> => {
+  const messagesCost = (ttl: string | undefined, usage: object): Promise<number> => {
     supplier.answer = {
       id: 'msg_1',
       type: 'message',
@@ -94,17 +94,17 @@ describe('a cache lifetime that the gateway does not know', () => {
       { cache_creation: { ephemeral_5m_input_tokens: 40, ephemeral_24h_input_tokens: 60 } },
       680_000,
     ],
-  ])('is charged at the dearest price of cache writes over messages: %s', async (_what, ttl, usage, cost) => {
-    expect(await messages(ttl, usage)).toBe(cost);
+  ])('messages request is charged for a cache lifetime: %s', async (_what, ttl, usage, cost) => {
+    expect(await messagesCost(ttl, usage)).toBe(cost);
   });
 
   test.each([
     [undefined, 500_000],
     ['30m', 500_000],
     ['7d', 800_000],
-  ])('is charged at the dearest price of cache writes over responses: %s', async (ttl, cost) => {
+  ])('responses request is charged for a cache lifetime of %s', async (ttl, cost) => {
     supplier.answer = {
-      ...responsesAnswer([]),
+      ...responsesBody([]),
       usage: {
         input_tokens: 100,
         output_tokens: 1,

@@ -1,23 +1,23 @@
 import { parseUsdPerMillion } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
-import { ModelShelf } from './model-shelf';
-import { ScriptedSupplier } from './scripted-supplier';
+import { TestCatalogue } from './test-catalogue';
+import { FixedResponseSupplier } from './fixed-response-supplier';
 
 let app: TestApp;
-let supplier: ScriptedSupplier;
+let supplier: FixedResponseSupplier;
 
 beforeAll(async () => {
-  supplier = await ScriptedSupplier.start();
+  supplier = await FixedResponseSupplier.start();
   app = await startTestApp({ environment: { SUPPLIER_ALLOW: '127.0.0.1' } });
-  const shelf = new ModelShelf(app);
-  await shelf.provider({
+  const catalogue = new TestCatalogue(app);
+  await catalogue.provider({
     name: 'openai',
     style: 'openai-style',
     settings: { profile: 'openai' },
     baseUrl: supplier.url,
     credentials: [{ label: 'one', kind: 'bearer', secret: 'sim-one' }],
   });
-  await shelf.model('caching', [{ provider: 'openai' }], {
+  await catalogue.model('caching', [{ provider: 'openai' }], {
     input: parseUsdPerMillion('1'),
     output: parseUsdPerMillion('2'),
     cacheWrite: parseUsdPerMillion('2.50'),
@@ -29,7 +29,7 @@ afterAll(async () => {
   await supplier.stop();
 });
 
-const marked = (ttl: string): object => ({
+const withBreakpoint = (ttl: string): object => ({
   messages: [
     {
       role: 'user',
@@ -38,13 +38,13 @@ const marked = (ttl: string): object => ({
   ],
 });
 
-// "12-hour cache writes are booked at the ordinary rate". The usage of Chat Completions names no lifetime.
+// "12-hour cache writes are booked at the ordinary rate". Usage reports of Chat Completions contain no lifetime.
 test.each([
   [{}, '2700000'],
   [{ prompt_cache_options: { mode: 'explicit', ttl: '30m' } }, '2700000'],
   [{ prompt_cache_options: { mode: 'explicit', ttl: '12h' } }, '5200000'],
-  [marked('30m'), '2700000'],
-  [marked('12h'), '5200000'],
+  [withBreakpoint('30m'), '2700000'],
+  [withBreakpoint('12h'), '5200000'],
 ])('cache writes of a request with %j cost %s nano-dollars', async (rest, nano) => {
   supplier.answer = {
     id: 'chatcmpl-1',

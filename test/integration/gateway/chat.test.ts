@@ -1,13 +1,13 @@
-import { app, closeHouse, openHouse, recordOf, supplier } from './gateway-house';
+import { app, closeFixture, openFixture, recordOf, supplier } from './gateway-fixture';
 
-describe('a chat request', () => {
+describe('Chat completions', () => {
   let key: string;
 
   beforeAll(async () => {
-    await openHouse();
+    await openFixture();
     key = app.firstKeys?.demo ?? '';
   });
-  afterAll(closeHouse);
+  afterAll(closeFixture);
   afterEach(() => supplier.clearFaults());
 
   const chat = (body: object): Promise<Response> =>
@@ -21,7 +21,7 @@ describe('a chat request', () => {
       }),
     });
 
-  test('is answered with the supplier’s bytes, the account in headers, and a record', async () => {
+  test('chat response carries cost headers and leaves a record', async () => {
     const answer = await chat({});
     expect(answer.status).toBe(200);
     const body = (await answer.json()) as { usage: { prompt_tokens: number; completion_tokens: number } };
@@ -30,7 +30,7 @@ describe('a chat request', () => {
     expect(answer.headers.get('x-svc-failover')).toBe('false');
     expect(answer.headers.get('x-svc-input-tokens')).toBe(String(body.usage.prompt_tokens));
     expect(answer.headers.get('x-svc-output-tokens')).toBe('12');
-    // 0.15 dollars a million tokens in, 0.60 out.
+    // $0.15 per 1M input tokens, $0.60 per 1M output tokens.
     const nano = Math.ceil(body.usage.prompt_tokens * 150 + 12 * 600);
     expect(await recordOf(answer)).toMatchObject({
       model: 'sim-small',
@@ -45,13 +45,13 @@ describe('a chat request', () => {
     });
   });
 
-  test.each([{ stream: false }, { stream: true }])('says on record what went no further: %p', async (how) => {
+  test.each([{ stream: false }, { stream: true }])('record names the dropped fields: %p', async (how) => {
     const answer = await chat({ ...how, api_base: 'https://elsewhere.example', fallbacks: ['other'] });
     await answer.text();
     expect(await recordOf(answer)).toMatchObject({ status: 200, dropped: { api_base: 1, fallbacks: 1 } });
   });
 
-  test('is streamed byte for byte, and on record before its end', async () => {
+  test('chat stream ends with [DONE] and is recorded', async () => {
     const answer = await chat({ stream: true, stream_options: { include_usage: true } });
     expect(answer.headers.get('content-type')).toMatch(/^text\/event-stream/);
     const text = await answer.text();
@@ -59,27 +59,27 @@ describe('a chat request', () => {
     expect(await recordOf(answer)).toMatchObject({ output_tokens: 12, stream: true, status: 200 });
   });
 
-  test('that breaks off in the middle ends with an error in the stream and no terminator', async () => {
+  test('stream that breaks off ends with an error event and no terminator', async () => {
     await supplier.addFault({ fault: { kind: 'cut', after: 4 } });
     const answer = await chat({ stream: true });
     const text = await answer.text();
     expect(text).not.toContain('[DONE]');
-    const last = text.trim().split('\n\n').at(-1) ?? '';
-    expect(JSON.parse(last.replace('data: ', ''))).toMatchObject({ error: { type: 'api_error' } });
+    const lastEvent = text.trim().split('\n\n').at(-1) ?? '';
+    expect(JSON.parse(lastEvent.replace('data: ', ''))).toMatchObject({ error: { type: 'api_error' } });
     const record = await recordOf(answer);
     expect(record).toMatchObject({ stream: true });
     expect(record?.code).not.toBeNull();
   });
 
-  test('tells the caller’s mistakes from the supplier’s', async () => {
+  test('supplier credential errors return 503, caller errors return 400', async () => {
     await supplier.addFault({ fault: { kind: 'status', status: 401 } });
-    const ours = await chat({});
-    expect(ours.status).toBe(503);
-    expect(await ours.json()).toMatchObject({ error: { code: 'provider_unavailable' } });
+    const credentialFailure = await chat({});
+    expect(credentialFailure.status).toBe(503);
+    expect(await credentialFailure.json()).toMatchObject({ error: { code: 'provider_unavailable' } });
     await supplier.clearFaults();
-    const theirs = await chat({ messages: [{ role: 'nobody', content: 'x' }] });
-    expect(theirs.status).toBe(400);
-    const body = (await theirs.json()) as {
+    const callerFailure = await chat({ messages: [{ role: 'nobody', content: 'x' }] });
+    expect(callerFailure.status).toBe(400);
+    const body = (await callerFailure.json()) as {
       error: { code: string; details: { supplier: { message: string } } };
     };
     expect(body.error.code).toBe('invalid_value');

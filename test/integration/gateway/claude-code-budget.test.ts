@@ -5,13 +5,13 @@ import { startSimulator, type Simulator } from '../../support/simulator';
 
 type Json = Record<string, unknown>;
 const CENT = 10_000_000n;
-const agent = { 'user-agent': 'claude-cli/2.1.332 (external, cli)' };
+const agentHeaders = { 'user-agent': 'claude-cli/2.1.332 (external, cli)' };
 const PREFIX = 'anthropic-ratelimit-unified-';
 
-describe('budgets of Claude Code', () => {
+describe('Claude Code budgets', () => {
   let app: TestApp;
   let supplier: Simulator;
-  let made = 0;
+  let customerCount = 0;
 
   beforeAll(async () => {
     supplier = await startSimulator();
@@ -27,11 +27,11 @@ describe('budgets of Claude Code', () => {
       app.application.get(Limits, { strict: false }).set(tx, { kind: 'key', id: keyId }, { period, limit }),
     );
   const customerWith = async (limit: bigint, period?: 'daily' | 'monthly' | 'total'): Promise<Customer> => {
-    const customer = await addCustomer(app, `agent-${(made += 1)}`, 1_000n * CENT);
+    const customer = await addCustomer(app, `agent-${(customerCount += 1)}`, 1_000n * CENT);
     await setBudget(customer.keyId, limit, period);
     return customer;
   };
-  const ask = (key: string, headers: object = agent, body: Json = {}): Promise<Response> =>
+  const sendRequest = (key: string, headers: object = agentHeaders, body: Json = {}): Promise<Response> =>
     fetch(`${app.url}/v1/messages`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
@@ -42,26 +42,26 @@ describe('budgets of Claude Code', () => {
         ...body,
       }),
     });
-  const shown = ({ headers }: Response): Record<string, string> =>
+  const limitHeaders = ({ headers }: Response): Record<string, string> =>
     Object.fromEntries(
       [...headers]
         .filter(([name]) => name.startsWith(PREFIX))
         .map(([name, value]) => [name.slice(PREFIX.length), value]),
     );
-  const read = async (path: string, key: string): Promise<Json> => {
+  const readJson = async (path: string, key: string): Promise<Json> => {
     const answer = await fetch(app.url + path, { headers: { authorization: `Bearer ${key}` } });
     return (await answer.json()) as Json;
   };
   const resetOf = async (key: string): Promise<number> =>
-    Math.floor(Date.parse(String((await read('/v1/key', key)).resets_at)) / 1_000);
+    Math.floor(Date.parse(String((await readJson('/v1/key', key)).resets_at)) / 1_000);
 
-  test('a refusal is 429 `billing_error` with `retry-after` and `org_spend_cap_reached`', async () => {
+  test('budget refusal is 429 `billing_error` with `retry-after` and `org_spend_cap_reached`', async () => {
     const { key } = await customerWith(1n, 'daily');
-    const before = Date.now();
-    const answer = await ask(key);
+    const sentAt = Date.now();
+    const answer = await sendRequest(key);
     expect(answer.status).toBe(429);
     const reset = String(await resetOf(key));
-    expect(shown(answer)).toEqual({
+    expect(limitHeaders(answer)).toEqual({
       status: 'rejected',
       reset,
       'overage-reset': reset,
@@ -71,7 +71,7 @@ describe('budgets of Claude Code', () => {
     });
     const retryAfter = Number(answer.headers.get('retry-after'));
     expect(retryAfter).toBeGreaterThan(0);
-    expect(retryAfter).toBeLessThanOrEqual(Math.ceil(Number(reset) - before / 1_000));
+    expect(retryAfter).toBeLessThanOrEqual(Math.ceil(Number(reset) - sentAt / 1_000));
     expect(answer.headers.get('x-should-retry')).toBe('false');
     expect(await answer.json()).toMatchObject({
       type: 'error',
@@ -79,26 +79,26 @@ describe('budgets of Claude Code', () => {
     });
   });
 
-  test('a refusal of a budget that never resets has `retry-after` too', async () => {
+  test('refusal of a budget that never resets also has `retry-after`', async () => {
     const { key } = await customerWith(1n, 'total');
-    const answer = await ask(key, agent, { stream: true });
+    const answer = await sendRequest(key, agentHeaders, { stream: true });
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '3600']);
-    expect(shown(answer)).not.toHaveProperty('reset');
+    expect(limitHeaders(answer)).not.toHaveProperty('reset');
   });
 
-  test('any other client gets 402 and none of the headers', async () => {
+  test('any other client gets 402 without the rate-limit headers', async () => {
     const { key } = await customerWith(1n);
-    const answer = await ask(key, { 'user-agent': 'anthropic-sdk/1.14.0' });
-    expect([answer.status, answer.headers.get('retry-after'), shown(answer)]).toEqual([402, null, {}]);
+    const answer = await sendRequest(key, { 'user-agent': 'anthropic-sdk/1.14.0' });
+    expect([answer.status, answer.headers.get('retry-after'), limitHeaders(answer)]).toEqual([402, null, {}]);
   });
 
-  test.each([false, true])('each 200 carries the used fraction, stream %s', async (stream) => {
+  test.each([false, true])('every 200 response carries the used fraction, stream %s', async (stream) => {
     const { key, keyId } = await customerWith(100n * CENT);
-    const long = { max_tokens: 4_000, messages: [{ role: 'user', content: 'Hello [[tokens=3000]]' }] };
-    const fresh = await ask(key, agent, { stream, ...long });
-    await fresh.text();
+    const longRequest = { max_tokens: 4_000, messages: [{ role: 'user', content: 'Hello [[tokens=3000]]' }] };
+    const unusedResponse = await sendRequest(key, agentHeaders, { stream, ...longRequest });
+    await unusedResponse.text();
     const reset = String(await resetOf(key));
-    expect([fresh.status, shown(fresh)]).toEqual([
+    expect([unusedResponse.status, limitHeaders(unusedResponse)]).toEqual([
       200,
       {
         status: 'allowed',
@@ -109,12 +109,12 @@ describe('budgets of Claude Code', () => {
         'overage-reset': reset,
       },
     ]);
-    const spent = BigInt(Math.round(Number((await read('/v1/key', key)).budget_used) * 1e9));
-    // 80 % of the new budget is used.
-    await setBudget(keyId, (spent * 5n) / 4n);
-    const warned = await ask(key, agent, { stream, max_tokens: 1 });
-    await warned.text();
-    expect([warned.status, shown(warned)]).toEqual([
+    const spentNano = BigInt(Math.round(Number((await readJson('/v1/key', key)).budget_used) * 1e9));
+    // Sets a budget of which 80 % is used.
+    await setBudget(keyId, (spentNano * 5n) / 4n);
+    const warningResponse = await sendRequest(key, agentHeaders, { stream, max_tokens: 1 });
+    await warningResponse.text();
+    expect([warningResponse.status, limitHeaders(warningResponse)]).toEqual([
       200,
       {
         status: 'allowed_warning',
@@ -128,26 +128,26 @@ describe('budgets of Claude Code', () => {
     ]);
   });
 
-  test('an answer without a budget, and an error that is none of the budget, carry none', async () => {
+  test('rate-limit headers are absent without a budget and on unrelated errors', async () => {
     const { key } = await addCustomer(app, 'unlimited-agent', 1_000n * CENT);
-    expect(shown(await ask(key))).toEqual({});
-    const limited = await customerWith(100n * CENT);
-    const answer = await ask(limited.key, agent, { model: 'no-such-model' });
-    expect([answer.status, shown(answer)]).toEqual([404, {}]);
+    expect(limitHeaders(await sendRequest(key))).toEqual({});
+    const limitedCustomer = await customerWith(100n * CENT);
+    const answer = await sendRequest(limitedCustomer.key, agentHeaders, { model: 'no-such-model' });
+    expect([answer.status, limitHeaders(answer)]).toEqual([404, {}]);
   });
 
-  test('`GET /api/oauth/usage` has the dollars in cents, the most used budget first', async () => {
+  test('`GET /api/oauth/usage` returns amounts in cents, with the most used budget first', async () => {
     const { key, keyId, userId } = await customerWith(100n * CENT);
     await app.database.transaction((tx) =>
       app.application
         .get(Limits, { strict: false })
         .set(tx, { kind: 'user', id: userId }, { period: 'daily', limit: 200n * CENT }),
     );
-    await (await ask(key)).text();
-    const { budget_used: used, resets_at: resets } = await read('/v1/key', key);
-    // The key has used half of its budget.
+    await (await sendRequest(key)).text();
+    const { budget_used: used, resets_at: resets } = await readJson('/v1/key', key);
+    // Sets a budget of which the key has used half.
     await setBudget(keyId, BigInt(Math.round(Number(used) * 1e9)) * 2n);
-    expect(await read('/api/oauth/usage', key)).toEqual({
+    expect(await readJson('/api/oauth/usage', key)).toEqual({
       extra_usage: {
         is_enabled: true,
         monthly_limit: Math.floor(Number(used) * 200),
@@ -176,9 +176,9 @@ describe('budgets of Claude Code', () => {
     });
   });
 
-  test('`GET /api/oauth/usage` is 404 without a budget and 401 without a key', async () => {
+  test('`GET /api/oauth/usage` returns 404 without a budget and 401 without a key', async () => {
     const { key } = await addCustomer(app, 'free-agent', CENT);
-    expect(await read('/api/oauth/usage', key)).toMatchObject({ error: { code: 'not_found' } });
+    expect(await readJson('/api/oauth/usage', key)).toMatchObject({ error: { code: 'not_found' } });
     expect((await fetch(`${app.url}/api/oauth/usage`)).status).toBe(401);
   });
 });

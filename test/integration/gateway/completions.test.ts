@@ -1,9 +1,9 @@
 import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } from '#product/catalogue';
 import { parseUsdPerMillion, priceRates } from '#product/kernel';
 import type { TestApp } from '../../support/app';
-import { app, closeHouse, openHouse, post, recordOf, supplier } from './gateway-house';
+import { app, closeFixture, openFixture, post, recordOf, supplier } from './gateway-fixture';
 
-/** A model whose supplier speaks only messages, and one with a lane to fail over to. */
+/** Adds a model whose supplier speaks only messages, and one with a lane to fail over to. */
 async function addModels(app: TestApp, url: string): Promise<void> {
   const editor = new CatalogueEditor();
   const prices = new PriceService();
@@ -36,12 +36,12 @@ async function addModels(app: TestApp, url: string): Promise<void> {
   await app.application.get(CatalogueService).reload();
 }
 
-describe('the older completions', () => {
+describe('Legacy completions', () => {
   beforeAll(async () => {
-    await openHouse();
+    await openFixture();
     await addModels(app, supplier.url);
   });
-  afterAll(closeHouse);
+  afterAll(closeFixture);
   beforeEach(() => supplier.clearRequests());
   afterEach(() => supplier.clearFaults());
 
@@ -52,7 +52,7 @@ describe('the older completions', () => {
       ([, data]) => JSON.parse(data ?? '') as Record<string, unknown>,
     );
 
-  test('are passed on whole, and charged by the report', async () => {
+  test("completion is passed through and charged by the supplier's usage report", async () => {
     const answer = await complete({ max_tokens: 100 });
     expect(answer.status).toBe(200);
     const body = (await answer.json()) as { choices: { text: string }[]; usage: { prompt_tokens: number } };
@@ -66,20 +66,20 @@ describe('the older completions', () => {
     });
   });
 
-  test('are as long as they always were when nobody says', async () => {
+  test('completion has 16 tokens by default', async () => {
     const answer = await complete({ prompt: 'Say it [[tokens=50]]' });
     expect(await answer.json()).toMatchObject({ choices: [{ finish_reason: 'length' }] });
     expect(await recordOf(answer)).toMatchObject({ output_tokens: 16 });
     expect((await supplier.requests())[0]?.body).toMatchObject({ max_tokens: 16 });
   });
 
-  test('take a list of prompts', async () => {
+  test('completions accept a list of prompts', async () => {
     const answer = await complete({ prompt: ['One', 'Two'] });
     expect(answer.status).toBe(200);
     expect((await supplier.requests())[0]?.body).toMatchObject({ prompt: ['One', 'Two'] });
   });
 
-  test('without a report are charged by what was written', async () => {
+  test('completion without a usage report is charged by its length', async () => {
     await supplier.addFault({ fault: { kind: 'wrong-usage', variant: 'absent' } });
     const answer = await complete({});
     const { choices } = (await answer.json()) as { choices: { text: string }[] };
@@ -89,7 +89,7 @@ describe('the older completions', () => {
     });
   });
 
-  test('are streamed, with usage only for whoever asks', async () => {
+  test('completion stream carries usage only if requested', async () => {
     const answer = await complete({ stream: true });
     expect(answer.headers.get('content-type')).toMatch(/^text\/event-stream/);
     const text = await answer.text();
@@ -101,14 +101,14 @@ describe('the older completions', () => {
       stream: true,
       usage_source: 'supplier',
     });
-    const asking = await complete({ stream: true, stream_options: { include_usage: true } });
-    expect(events(await asking.text()).at(-1)).toMatchObject({
+    const usageResponse = await complete({ stream: true, stream_options: { include_usage: true } });
+    expect(events(await usageResponse.text()).at(-1)).toMatchObject({
       choices: [],
       usage: { completion_tokens: 12 },
     });
   });
 
-  test('that break off say so, and are not continued by guesswork', async () => {
+  test('completion stream that breaks off ends with an error and is not continued', async () => {
     await supplier.addFault({ times: 1, fault: { kind: 'cut', after: 4 } });
     const answer = await complete({ model: 'on-two', stream: true });
     const text = await answer.text();
@@ -119,14 +119,14 @@ describe('the older completions', () => {
     expect(Number(record?.output_tokens)).toBeGreaterThan(0);
   });
 
-  test('fail over before their first word', async () => {
+  test('completion fails over before its first token', async () => {
     await supplier.addFault({ times: 1, fault: { kind: 'status', status: 500 } });
     const answer = await complete({ model: 'on-two' });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('x-svc-failover')).toBe('true');
   });
 
-  test('are not for models whose supplier has none', async () => {
+  test('completion returns model_not_available when the supplier has no completions API', async () => {
     const answer = await complete({ model: 'on-messages' });
     expect(answer.status).toBeGreaterThanOrEqual(400);
     expect(answer.status).toBeLessThan(500);
@@ -145,7 +145,7 @@ describe('the older completions', () => {
     [{ temperature: 3 }, 'temperature'],
     [{ stream_options: { include_usage: true } }, 'stream_options'],
     [{ stream: 'yes' }, 'stream'],
-  ])('%j names the field at fault', async (body, param) => {
+  ])('%j returns 400 that names the invalid field', async (body, param) => {
     const answer = await complete(body);
     expect(answer.status).toBe(400);
     expect(await answer.json()).toMatchObject({ error: { param } });

@@ -3,18 +3,18 @@ import { startTestApp, type TestApp } from '../../support/app';
 import { declareRegions } from '../../support/regions';
 import { addCustomer } from '../../support/customer';
 import { startSimulator, type Simulator } from '../../support/simulator';
-import { ModelShelf } from './model-shelf';
+import { TestCatalogue } from './test-catalogue';
 
 const path = '/v1/messages/count_tokens';
-const asked = {
+const conversation = {
   system: 'Be brief.',
   messages: [{ role: 'user', content: 'How many tokens are these words, more or less?' }],
 };
 
-describe('counting tokens', () => {
+describe('Token counting', () => {
   let app: TestApp;
   let supplier: Simulator;
-  let shelf: ModelShelf;
+  let catalogue: TestCatalogue;
 
   beforeAll(async () => {
     supplier = await startSimulator();
@@ -22,26 +22,26 @@ describe('counting tokens', () => {
       sandboxUrl: supplier.url,
       environment: { SUPPLIER_ALLOW: '127.0.0.1' },
     });
-    shelf = new ModelShelf(app);
+    catalogue = new TestCatalogue(app);
     const header = [{ label: 'key', kind: 'header', secret: 'sim-key' }] as const;
-    // A provider's own patience, which is for answers.
+    // Timeouts of the provider for responses; counting has its own.
     const timeouts = { firstByte: 60_000, idle: 60_000, total: 60_000 };
-    await shelf.provider({
+    await catalogue.provider({
       name: 'counts',
       style: 'messages-style',
       baseUrl: supplier.url,
       timeouts,
       credentials: header,
     });
-    await shelf.provider({
+    await catalogue.provider({
       name: 'plain',
       style: 'openai-style',
       baseUrl: supplier.url,
       credentials: [{ label: 'key', kind: 'bearer', secret: 'sim-plain' }],
     });
-    await shelf.model('counted', [{ provider: 'counts' }]);
-    await shelf.model('plain-first', [{ provider: 'plain' }, { provider: 'counts' }]);
-    await shelf.model('plain-only', [{ provider: 'plain' }]);
+    await catalogue.model('counted', [{ provider: 'counts' }]);
+    await catalogue.model('plain-first', [{ provider: 'plain' }, { provider: 'counts' }]);
+    await catalogue.model('plain-only', [{ provider: 'plain' }]);
   });
   afterAll(async () => {
     await app.close();
@@ -68,7 +68,7 @@ describe('counting tokens', () => {
     return { how: answer.headers.get('x-svc-token-count'), tokens: body.input_tokens };
   };
 
-  const keyFor = async (name: string, limits: Partial<NewKey>, wallet = 0n): Promise<string> =>
+  const createKey = async (name: string, limits: Partial<NewKey>, wallet = 0n): Promise<string> =>
     (await addCustomer(app, name, wallet, limits)).key;
 
   const rowsOf = async (table: string): Promise<number> => {
@@ -76,39 +76,49 @@ describe('counting tokens', () => {
     return Number(row?.count);
   };
 
-  test('is exact where the supplier counts, and the same as the request itself uses', async () => {
-    const { how, tokens } = await countOf(await post({ model: 'counted', ...asked }));
+  test('count is exact when the supplier counts, and equals the input tokens of the request itself', async () => {
+    const { how, tokens } = await countOf(await post({ model: 'counted', ...conversation }));
     expect(how).toBe('exact');
     const [request] = await supplier.requests();
     expect(request).toMatchObject({
       path,
-      body: { model: 'sim-large', ...asked },
+      body: { model: 'sim-large', ...conversation },
       headers: { 'x-api-key': 'sim-key' },
     });
-    const sent = await post({ model: 'counted', max_tokens: 20, ...asked }, undefined, '/v1/messages');
-    const { usage } = (await sent.json()) as { usage: { input_tokens: number } };
+    const messageResponse = await post(
+      { model: 'counted', max_tokens: 20, ...conversation },
+      undefined,
+      '/v1/messages',
+    );
+    const { usage } = (await messageResponse.json()) as { usage: { input_tokens: number } };
     expect(tokens).toBe(usage.input_tokens);
   });
 
-  test('takes the whole request as well, under either header, with any query', async () => {
-    const whole = { model: 'counted', max_tokens: 20, stream: true, temperature: 0.5, ...asked };
+  test('complete request body, either key header and any query give the same count', async () => {
+    const completeRequest = {
+      model: 'counted',
+      max_tokens: 20,
+      stream: true,
+      temperature: 0.5,
+      ...conversation,
+    };
     const bearer = { authorization: `Bearer ${app.firstKeys?.demo}` };
-    const plain = await countOf(await post({ model: 'counted', ...asked }));
-    expect(await countOf(await post(whole, bearer))).toEqual(plain);
-    expect(await countOf(await post(whole, undefined, `${path}?beta=true`))).toEqual(plain);
+    const plainCount = await countOf(await post({ model: 'counted', ...conversation }));
+    expect(await countOf(await post(completeRequest, bearer))).toEqual(plainCount);
+    expect(await countOf(await post(completeRequest, undefined, `${path}?beta=true`))).toEqual(plainCount);
   });
 
-  test('is exact over the built-in simulator', async () => {
-    expect((await countOf(await post({ model: 'sim-small', ...asked }))).how).toBe('exact');
+  test('count is exact over the built-in simulator', async () => {
+    expect((await countOf(await post({ model: 'sim-small', ...conversation }))).how).toBe('exact');
   });
 
-  test('is asked of the first lane that counts', async () => {
-    expect((await countOf(await post({ model: 'plain-first', ...asked }))).how).toBe('exact');
+  test('count comes from the first lane that can count', async () => {
+    expect((await countOf(await post({ model: 'plain-first', ...conversation }))).how).toBe('exact');
     expect((await supplier.requests()).map(({ headers }) => headers['x-api-key'])).toEqual(['sim-key']);
   });
 
-  test('is estimated where nobody counts, and no supplier is asked', async () => {
-    const { how, tokens } = await countOf(await post({ model: 'plain-only', ...asked }));
+  test('count is estimated without a supplier call when no lane can count', async () => {
+    const { how, tokens } = await countOf(await post({ model: 'plain-only', ...conversation }));
     expect(how).toBe('estimate');
     expect(tokens).toBeGreaterThan(10);
     expect(tokens).toBeLessThan(40);
@@ -125,49 +135,50 @@ describe('counting tokens', () => {
     ['answers with nothing', { kind: 'empty-body' }],
     ['answers something else', { kind: 'status', status: 200, body: { input_tokens: '12' } }],
     ['answers without end', { kind: 'huge-body', bytes: 1_000_000 }],
-  ] as const)(
-    'is estimated when the supplier %s, and the lane is none the worse for it',
-    async (_what, fault) => {
-      await supplier.addFault({ match: { path }, fault });
-      for (let turn = 0; turn < 6; turn += 1) {
-        expect((await countOf(await post({ model: 'counted', ...asked }))).how).toBe('estimate');
-      }
-      const sent = await post({ model: 'counted', max_tokens: 20, ...asked }, undefined, '/v1/messages');
-      expect(sent.status).toBe(200);
-    },
-  );
+  ] as const)('count is estimated when the supplier %s, and the lane stays healthy', async (_what, fault) => {
+    await supplier.addFault({ match: { path }, fault });
+    for (let round = 0; round < 6; round += 1) {
+      expect((await countOf(await post({ model: 'counted', ...conversation }))).how).toBe('estimate');
+    }
+    const messageResponse = await post(
+      { model: 'counted', max_tokens: 20, ...conversation },
+      undefined,
+      '/v1/messages',
+    );
+    expect(messageResponse.status).toBe(200);
+  });
 
-  test('is estimated after three seconds when the supplier hangs, and the call to it is closed', async () => {
+  test('count is estimated after three seconds when the supplier hangs, and the call to it is closed', async () => {
     await supplier.addFault({ match: { path }, fault: { kind: 'hang' } });
     const startedAt = performance.now();
-    expect((await countOf(await post({ model: 'counted', ...asked }))).how).toBe('estimate');
+    expect((await countOf(await post({ model: 'counted', ...conversation }))).how).toBe('estimate');
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(2_900);
     expect(performance.now() - startedAt).toBeLessThan(30_000);
     await supplier.waitForClosed(1, 'client-closed');
   });
 
-  test('costs nothing: no record, no entry, no money needed, none moved', async () => {
-    const poor = await keyFor('poor', {});
-    const before = [await rowsOf('request_record'), await rowsOf('ledger_entry')];
+  test('counting needs no money and leaves neither a record nor a ledger entry', async () => {
+    const emptyWalletKey = await createKey('poor', {});
+    const countsBefore = [await rowsOf('request_record'), await rowsOf('ledger_entry')];
     for (const model of ['counted', 'plain-only']) {
-      expect((await countOf(await post({ model, ...asked }, { 'x-api-key': poor }))).tokens).toBeGreaterThan(
-        0,
-      );
+      expect(
+        (await countOf(await post({ model, ...conversation }, { 'x-api-key': emptyWalletKey }))).tokens,
+      ).toBeGreaterThan(0);
     }
-    expect([await rowsOf('request_record'), await rowsOf('ledger_entry')]).toEqual(before);
-    const sent = await post(
-      { model: 'counted', max_tokens: 20, ...asked },
-      { 'x-api-key': poor },
+    expect([await rowsOf('request_record'), await rowsOf('ledger_entry')]).toEqual(countsBefore);
+    const messageResponse = await post(
+      { model: 'counted', max_tokens: 20, ...conversation },
+      { 'x-api-key': emptyWalletKey },
       '/v1/messages',
     );
-    expect(sent.status).toBe(403);
+    expect(messageResponse.status).toBe(403);
   });
 
-  test('counts as a request of the key’s minute', async () => {
-    const key = await keyFor('hasty', { rateLimitRpm: 3 });
+  test("counting uses the key's requests per minute", async () => {
+    const key = await createKey('hasty', { rateLimitRpm: 3 });
     const answers = [];
-    for (let turn = 0; turn < 4; turn += 1) {
-      answers.push(await post({ model: 'counted', ...asked }, { 'x-api-key': key }));
+    for (let round = 0; round < 4; round += 1) {
+      answers.push(await post({ model: 'counted', ...conversation }, { 'x-api-key': key }));
     }
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
     expect(answers.map(({ headers }) => headers.get('x-ratelimit-remaining-requests'))).toEqual([
@@ -181,20 +192,20 @@ describe('counting tokens', () => {
     expect(await last?.json()).toMatchObject({ type: 'error', error: { type: 'rate_limit_error' } });
   });
 
-  test('is refused in the words of the dialect where the request itself would be', async () => {
+  test("counting returns the same errors as the request itself, in the caller's dialect", async () => {
     await declareRegions(app.database, 'mars');
-    const elsewhere = await keyFor('martian', { allowedRegions: ['mars'] });
-    const listed = await keyFor('listed', { allowedModels: ['sim-small'] });
+    const otherRegionKey = await createKey('martian', { allowedRegions: ['mars'] });
+    const restrictedKey = await createKey('listed', { allowedModels: ['sim-small'] });
     for (const [body, key, status, code, param] of [
-      [{ model: 'no-such-model', ...asked }, undefined, 404, 'model_not_found', 'model'],
-      [{ model: 'sim-embed', ...asked }, undefined, 404, 'model_not_available', 'model'],
-      [asked, undefined, 400, 'missing_model', 'model'],
+      [{ model: 'no-such-model', ...conversation }, undefined, 404, 'model_not_found', 'model'],
+      [{ model: 'sim-embed', ...conversation }, undefined, 404, 'model_not_available', 'model'],
+      [conversation, undefined, 400, 'missing_model', 'model'],
       [{ model: 'counted', messages: [] }, undefined, 400, 'invalid_request', 'messages'],
       [{ model: 'counted', messages: 'x' }, undefined, 400, 'invalid_request', 'messages'],
-      [{ model: 'counted', ...asked }, listed, 403, 'model_not_allowed', 'model'],
-      [{ model: 'counted', ...asked }, elsewhere, 503, 'sovereign_route_unavailable', undefined],
-      [{ model: 'counted', region: 'mars', ...asked }, undefined, 400, 'invalid_request', 'region'],
-      [{ model: 'counted', ...asked }, 'svc_nonsense', 401, 'invalid_api_key', undefined],
+      [{ model: 'counted', ...conversation }, restrictedKey, 403, 'model_not_allowed', 'model'],
+      [{ model: 'counted', ...conversation }, otherRegionKey, 503, 'sovereign_route_unavailable', undefined],
+      [{ model: 'counted', region: 'mars', ...conversation }, undefined, 400, 'invalid_request', 'region'],
+      [{ model: 'counted', ...conversation }, 'svc_nonsense', 401, 'invalid_api_key', undefined],
     ] as const) {
       const answer = await post(body, key === undefined ? undefined : { 'x-api-key': key });
       const { type, error } = (await answer.json()) as { type: string; error: Record<string, unknown> };
@@ -205,7 +216,7 @@ describe('counting tokens', () => {
     expect(await supplier.requests()).toEqual([]);
   });
 
-  test('what the supplier finds wrong with the request is said in its words', async () => {
+  test("supplier's validation error is returned in the caller's dialect", async () => {
     const answer = await post({ model: 'counted', messages: [{ role: 'nobody', content: 'x' }] });
     expect(answer.status).toBe(400);
     expect(await answer.json()).toMatchObject({

@@ -5,7 +5,7 @@ import { parseUsdPerMillion, priceRates } from '#product/kernel';
 
 const usd = parseUsdPerMillion;
 
-/** One model behind a supplier that speaks only chat, one behind a supplier that speaks only messages. */
+/** Adds one model whose supplier speaks only chat, and one whose supplier speaks only messages. */
 async function addModels(app: TestApp, url: string): Promise<void> {
   const editor = new CatalogueEditor();
   const prices = new PriceService();
@@ -36,8 +36,7 @@ async function addModels(app: TestApp, url: string): Promise<void> {
   await app.application.get(CatalogueService).reload();
 }
 
-/** The tests look at these parts of an answer, in any dialect. */
-interface Answer {
+interface DialectResponse {
   readonly error?: unknown;
   readonly content?: readonly { readonly text: string }[];
   readonly output?: readonly { readonly content: readonly { readonly text: string }[] }[];
@@ -46,7 +45,7 @@ interface Answer {
 
 const models = ['on-only-chat', 'on-only-messages'];
 
-describe('any client, any supplier', () => {
+describe('Dialect conversion', () => {
   let app: TestApp;
   let supplier: Simulator;
 
@@ -68,7 +67,12 @@ describe('any client, any supplier', () => {
       body: JSON.stringify(body),
     });
 
-  const ask = (surface: string, model: string, text: string, extra: object = {}): Promise<Response> => {
+  const sendRequest = (
+    surface: string,
+    model: string,
+    text: string,
+    extra: object = {},
+  ): Promise<Response> => {
     const messages = [{ role: 'user', content: text }];
     if (surface === 'messages') return post('/v1/messages', { model, max_tokens: 500, messages, ...extra });
     if (surface === 'responses') return post('/v1/responses', { model, input: messages, ...extra });
@@ -83,74 +87,71 @@ describe('any client, any supplier', () => {
     return rows[0];
   };
 
-  const textOf = (surface: string, body: Answer): string => {
+  const textOf = (surface: string, body: DialectResponse): string => {
     if (surface === 'messages') return body.content?.[0]?.text ?? '';
     if (surface === 'responses') return body.output?.[0]?.content[0]?.text ?? '';
     return body.choices?.[0]?.message.content ?? '';
   };
 
-  describe.each(['chat', 'messages', 'responses'])('a %s client', (surface) => {
-    test.each(models)(
-      'gets the same answer from %s, whole and streamed, at the same price',
-      async (model) => {
-        const prompt = 'Say something [[tokens=20]]';
-        const whole = await ask(surface, model, prompt);
-        const body = (await whole.json()) as Answer;
-        expect({ status: whole.status, error: body.error ?? null }).toEqual({
-          status: 200,
-          error: null,
-        });
-        expect(textOf(surface, body).split(' ').length).toBeGreaterThan(10);
+  describe.each(['chat', 'messages', 'responses'])('%s client', (surface) => {
+    test.each(models)('gets the same text from %s at the same price, streaming or not', async (model) => {
+      const prompt = 'Say something [[tokens=20]]';
+      const completeResponse = await sendRequest(surface, model, prompt);
+      const body = (await completeResponse.json()) as DialectResponse;
+      expect({ status: completeResponse.status, error: body.error ?? null }).toEqual({
+        status: 200,
+        error: null,
+      });
+      expect(textOf(surface, body).split(' ').length).toBeGreaterThan(10);
 
-        const stream = await ask(surface, model, prompt, { stream: true });
-        const text = await stream.text();
-        expect(text).toContain(
-          { chat: 'data: [DONE]', messages: 'message_stop', responses: 'response.completed' }[surface],
-        );
-        const [first, second] = [await recordOf(whole), await recordOf(stream)];
-        expect(first).toMatchObject({
-          surface,
-          output_tokens: 20,
-          usage_source: 'supplier',
-          status: 200,
-          code: null,
-        });
-        expect(second).toMatchObject({
-          input_tokens: first?.input_tokens,
-          output_tokens: 20,
-          cost_nano: first?.cost_nano,
-          stream: true,
-          usage_source: 'supplier',
-          code: null,
-        });
-      },
-    );
+      const stream = await sendRequest(surface, model, prompt, { stream: true });
+      const text = await stream.text();
+      expect(text).toContain(
+        { chat: 'data: [DONE]', messages: 'message_stop', responses: 'response.completed' }[surface],
+      );
+      const [first, second] = [await recordOf(completeResponse), await recordOf(stream)];
+      expect(first).toMatchObject({
+        surface,
+        output_tokens: 20,
+        usage_source: 'supplier',
+        status: 200,
+        code: null,
+      });
+      expect(second).toMatchObject({
+        input_tokens: first?.input_tokens,
+        output_tokens: 20,
+        cost_nano: first?.cost_nano,
+        stream: true,
+        usage_source: 'supplier',
+        code: null,
+      });
+    });
 
-    test.each(models)('is told in its own dialect when %s breaks off', async (model) => {
+    test.each(models)('gets an error in its own dialect when %s breaks off', async (model) => {
       await supplier.addFault({ fault: { kind: 'cut', after: 4 } });
-      const text = await (await ask(surface, model, 'Long [[tokens=40]]', { stream: true })).text();
+      const text = await (await sendRequest(surface, model, 'Long [[tokens=40]]', { stream: true })).text();
       expect(text).not.toMatch(/\[DONE\]|message_stop|response\.completed/);
       expect(text).toContain('stream_interrupted');
     });
   });
 
-  test('usage chunks reach chat callers who asked for them, and nobody else', async () => {
-    const ask1 = await ask('chat', 'sim-small', 'x [[tokens=3]]', { stream: true });
-    expect(await ask1.text()).not.toContain('"usage":{');
-    expect(await recordOf(ask1)).toMatchObject({ output_tokens: 3, usage_source: 'supplier' });
-    const ask2 = await ask('chat', 'sim-small', 'x [[tokens=3]]', {
+  test('usage chunks reach only chat callers that requested them', async () => {
+    const withoutUsage = await sendRequest('chat', 'sim-small', 'x [[tokens=3]]', { stream: true });
+    expect(await withoutUsage.text()).not.toContain('"usage":{');
+    expect(await recordOf(withoutUsage)).toMatchObject({ output_tokens: 3, usage_source: 'supplier' });
+    const withUsage = await sendRequest('chat', 'sim-small', 'x [[tokens=3]]', {
       stream: true,
       stream_options: { include_usage: true },
     });
-    expect(await ask2.text()).toContain('"usage":{');
+    expect(await withUsage.text()).toContain('"usage":{');
   });
 
-  test('a region that cannot be met is refused, and no supplier hears of it', async () => {
+  test('unknown region returns 400 without a supplier call', async () => {
     await supplier.clearRequests();
-    const answer = await ask('chat', 'on-only-chat', 'x', { region: 'mars' });
+    const answer = await sendRequest('chat', 'on-only-chat', 'x', { region: 'mars' });
     expect(answer.status).toBe(400);
     expect(await answer.json()).toMatchObject({ error: { code: 'invalid_request', param: 'region' } });
     expect(await supplier.requests()).toEqual([]);
-    expect((await ask('chat', 'on-only-chat', 'x', { region: 'eu' })).status).toBe(200);
+    expect((await sendRequest('chat', 'on-only-chat', 'x', { region: 'eu' })).status).toBe(200);
   });
 });

@@ -1,11 +1,11 @@
 import { startTestApp, type TestApp } from '../../support/app';
-import { type ScriptedAnswer, ScriptedSupplier } from '../../support/scripted-supplier';
+import { type ScriptedResponse, ScriptedSupplier } from '../../support/scripted-supplier';
 import { CatalogueEditor, CatalogueService } from '#product/catalogue';
-import { ModelShelf } from './model-shelf';
+import { TestCatalogue } from './test-catalogue';
 
 const SECRET = 'sk-canary/of+ours"zqxj';
-/** A part that is enough to know it by, whatever stands for the other letters; none that an id could have by chance. */
-const telling = /canary|zqxj|of.{0,6}ours/i;
+/** Parts that identify the secret whatever replaces its other letters, and that no id contains by chance. */
+const SECRET_TRACE = /canary|zqxj|of.{0,6}ours/i;
 
 const escaped = JSON.stringify(SECRET).slice(1, -1).replaceAll('/', '\\/');
 const unicode = [...SECRET]
@@ -19,8 +19,8 @@ const sse = (...events: (object | string)[]): string =>
 const chunk = (delta: object): object => ({ id: 'c', model: 'm', choices: [{ index: 0, delta }] });
 const stream = { 'content-type': 'text/event-stream' };
 
-/** The kinds of answers in which a supplier, or a proxy before it, may repeat what it was sent. */
-const kinds: Readonly<Record<string, { route?: string; answers: readonly ScriptedAnswer[] }>> = {
+/** Kinds of responses in which a supplier, or a proxy in front of it, might repeat what it received. */
+const kinds: Readonly<Record<string, { route?: string; answers: readonly ScriptedResponse[] }>> = {
   'an error in JSON': {
     answers: [400, 404, 413, 422, 429, 500, 503].flatMap((status) => [
       {
@@ -181,33 +181,33 @@ const kinds: Readonly<Record<string, { route?: string; answers: readonly Scripte
   },
 };
 
-describe("a supplier's echo of our secret", () => {
+describe("Supplier that echoes the gateway's credential", () => {
   let app: TestApp;
   let supplier: ScriptedSupplier;
-  let shelf: ModelShelf;
-  let made = 0;
+  let catalogue: TestCatalogue;
+  let modelCount = 0;
 
   beforeAll(async () => {
     supplier = await ScriptedSupplier.start();
     app = await startTestApp({ environment: { SUPPLIER_ALLOW: '127.0.0.0/8', LOG_LEVEL: 'trace' } });
-    shelf = new ModelShelf(app);
+    catalogue = new TestCatalogue(app);
     const settings = { profile: 'openai' };
     const credentials = (kind: 'bearer' | 'header') => [{ label: 'one', kind, secret: SECRET }];
     const { url: baseUrl } = supplier;
-    await shelf.provider({
+    await catalogue.provider({
       name: 'talker',
       style: 'openai-style',
       baseUrl,
       settings,
       credentials: credentials('bearer'),
     });
-    await shelf.provider({
+    await catalogue.provider({
       name: 'messenger',
       style: 'messages-style',
       baseUrl,
       credentials: credentials('header'),
     });
-    await shelf.provider({
+    await catalogue.provider({
       name: 'native',
       style: 'native-oauth',
       baseUrl,
@@ -233,10 +233,10 @@ describe("a supplier's echo of our secret", () => {
     embeddings: ['/v1/embeddings', 'talker', 'embedding', { input: 'Hello' }],
   };
 
-  const ask = async (route: string, answer: ScriptedAnswer): Promise<string> => {
+  const sendRequest = async (route: string, answer: ScriptedResponse): Promise<string> => {
     const [path, provider, kind, body] = routes[route]!;
-    const model = `echo-${(made += 1)}`;
-    await shelf.model(model, [{ provider, upstreamModel: `up-${model}` }]);
+    const model = `echo-${(modelCount += 1)}`;
+    await catalogue.model(model, [{ provider, upstreamModel: `up-${model}` }]);
     if (kind !== 'chat') {
       await app.database.transaction((tx) =>
         new CatalogueEditor().upsertModel(tx, { name: model, kind: kind as 'speech', ownedBy: 'test' }),
@@ -244,29 +244,35 @@ describe("a supplier's echo of our secret", () => {
       await app.application.get(CatalogueService).reload();
     }
     supplier.answer = answer;
-    const before = supplier.heard.length;
-    const heard = await fetch(app.url + path, {
+    const requestsBefore = supplier.requests.length;
+    const response = await fetch(app.url + path, {
       method: 'POST',
       headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model, ...body }),
     });
     supplier.resume();
-    const text = `${heard.status} ${JSON.stringify([...heard.headers])} ${await heard.text()}`;
-    // It was sent what it repeats.
-    const last = supplier.heard.at(-1);
-    expect(supplier.heard.length).toBeGreaterThan(before);
-    expect(JSON.stringify([last?.headers.authorization, last?.headers['x-api-key']])).toContain('canary');
+    const text = `${response.status} ${JSON.stringify([...response.headers])} ${await response.text()}`;
+    // The supplier did receive what it repeats.
+    const lastRequest = supplier.requests.at(-1);
+    expect(supplier.requests.length).toBeGreaterThan(requestsBefore);
+    expect(JSON.stringify([lastRequest?.headers.authorization, lastRequest?.headers['x-api-key']])).toContain(
+      'canary',
+    );
     return text;
   };
 
-  test.each(Object.entries(kinds))('does not reach the caller in %s', async (_kind, { route, answers }) => {
-    for (const answer of answers) expect(await ask(route ?? 'chat', answer)).not.toMatch(telling);
-  });
+  test.each(Object.entries(kinds))(
+    'credential does not reach the caller in %s',
+    async (_kind, { route, answers }) => {
+      for (const answer of answers)
+        expect(await sendRequest(route ?? 'chat', answer)).not.toMatch(SECRET_TRACE);
+    },
+  );
 
-  test('is in no log and in no row', async () => {
-    expect(app.log.join('\n')).not.toMatch(telling);
+  test('credential appears in no log line and no record', async () => {
+    expect(app.log.join('\n')).not.toMatch(SECRET_TRACE);
     const rows = await app.database.query<{ row: string }>('SELECT r::text AS row FROM request_record r');
     expect(rows.length).toBeGreaterThan(20);
-    expect(rows.map(({ row }) => row).join('\n')).not.toMatch(telling);
+    expect(rows.map(({ row }) => row).join('\n')).not.toMatch(SECRET_TRACE);
   });
 });

@@ -1,9 +1,9 @@
 import { CatalogueEditor, CatalogueService, PriceService } from '#product/catalogue';
 import { parseUsdPerMillion, priceRates } from '#product/kernel';
 import type { TestApp } from '../../support/app';
-import { app, closeHouse, openHouse, post, supplier } from './gateway-house';
+import { app, closeFixture, openFixture, post, supplier } from './gateway-fixture';
 
-/** A model of a supplier that answers numbers, whatever is asked. */
+/** Adds a model whose supplier always returns numbers, whatever the encoding format. */
 async function addModel(app: TestApp): Promise<void> {
   const editor = new CatalogueEditor();
   await app.database.transaction(async (tx) => {
@@ -17,34 +17,34 @@ async function addModel(app: TestApp): Promise<void> {
   await app.application.get(CatalogueService).reload();
 }
 
-describe('embeddings', () => {
+describe('Embeddings', () => {
   beforeAll(async () => {
-    await openHouse();
+    await openFixture();
     await addModel(app);
   });
-  afterAll(closeHouse);
+  afterAll(closeFixture);
   beforeEach(() => supplier.clearRequests());
   afterEach(() => supplier.clearFaults());
 
   const embed = (body: object): Promise<Response> =>
     post('/v1/embeddings', { model: 'sim-embed', input: 'one', ...body });
-  const firstOf = async (answer: Response): Promise<unknown> =>
+  const firstEmbeddingOf = async (answer: Response): Promise<unknown> =>
     ((await answer.json()) as { data: { embedding: unknown }[] }).data[0]?.embedding;
   const unpack = (text: unknown): number[] => {
     const bytes = Buffer.from(String(text), 'base64');
     return Array.from({ length: bytes.length / 4 }, (_, index) => bytes.readFloatLE(index * 4));
   };
 
-  test.each(['sim-embed', 'numbers'])('of %s are the same in both encodings', async (model) => {
-    const numbers = (await firstOf(await embed({ model }))) as number[];
+  test.each(['sim-embed', 'numbers'])('embeddings of %s are the same in both encodings', async (model) => {
+    const numbers = (await firstEmbeddingOf(await embed({ model }))) as number[];
     expect(numbers).toHaveLength(256);
-    const packed = await firstOf(await embed({ model, encoding_format: 'base64' }));
-    expect(typeof packed).toBe('string');
-    expect(unpack(packed)).toEqual(numbers.map(Math.fround));
+    const encoded = await firstEmbeddingOf(await embed({ model, encoding_format: 'base64' }));
+    expect(typeof encoded).toBe('string');
+    expect(unpack(encoded)).toEqual(numbers.map(Math.fround));
   });
 
-  describe('of a text that is certainly too long', () => {
-    const refused = async (input: unknown, param: string): Promise<void> => {
+  describe('Input that certainly exceeds the context', () => {
+    const expectTooLong = async (input: unknown, param: string): Promise<void> => {
       const answer = await embed({ model: 'short', input });
       expect([answer.status, await answer.json()]).toMatchObject([
         400,
@@ -70,13 +70,13 @@ describe('embeddings', () => {
       await app.application.get(CatalogueService).reload();
     });
 
-    test('are refused before anything is sent', async () => {
-      const words = 'a '.repeat(2_049);
-      await refused(words, 'input');
-      await refused(['one', words], 'input[1]');
-      await refused([7, ...Array<number>(2_048).fill(1)], 'input');
-      await refused([[1], Array<number>(2_049).fill(1)], 'input[1]');
-      await refused('漢'.repeat(90_000), 'input');
+    test('input that exceeds the context is rejected before anything is sent', async () => {
+      const longText = 'a '.repeat(2_049);
+      await expectTooLong(longText, 'input');
+      await expectTooLong(['one', longText], 'input[1]');
+      await expectTooLong([7, ...Array<number>(2_048).fill(1)], 'input');
+      await expectTooLong([[1], Array<number>(2_049).fill(1)], 'input[1]');
+      await expectTooLong('漢'.repeat(90_000), 'input');
       expect(await supplier.requests()).toEqual([]);
     });
 
@@ -85,28 +85,28 @@ describe('embeddings', () => {
       ['5,000 Chinese characters', '中华人民共和国的一切权力属于人民'.repeat(313).slice(0, 5_000)],
       ['22,400 letters without a blank', 'a'.repeat(22_400)],
       ['letters and Chinese characters', `${'word'.repeat(2_800)} ${'权力'.repeat(1_300)}`],
-    ])('are refused at 2,048 tokens although they have no words: %s', async (_what, text) => {
-      await refused(text, 'input');
+    ])('input without spaces is rejected above 2,048 tokens: %s', async (_what, text) => {
+      await expectTooLong(text, 'input');
       expect(await supplier.requests()).toEqual([]);
     });
 
-    // The densest text of each kind that a tokenizer in use was seen to fit into 2,048 tokens.
+    // The densest text of each kind that a known tokenizer fits into 2,048 tokens.
     test.each([
       ['3,000 Chinese characters', '中华人民共和国的一切权力属于人民'.repeat(188).slice(0, 3_000)],
       ['long words', 'responsibilities '.repeat(1_900)],
       ['long words without blanks', 'internationalization'.repeat(1_000)],
-    ])('are sent if the supplier can take them: %s', async (_what, text) => {
+    ])('input that might fit is sent to the supplier: %s', async (_what, text) => {
       expect((await embed({ model: 'short', input: text })).status).toBe(200);
     });
 
-    test('are sent where they may fit, by what the model takes', async () => {
+    test('input is checked against the context of the model', async () => {
       for (const input of ['a '.repeat(2_048), ' '.repeat(9_000) + 'x', 'x'.repeat(9_000)])
         expect((await embed({ model: 'short', input })).status).toBe(200);
       expect((await embed({ model: 'longer', input: 'a '.repeat(4_000) })).status).toBe(200);
       expect((await embed({ model: 'longer', input: 'a '.repeat(4_001) })).status).toBe(400);
     });
 
-    test('go to the larger model where there is one', async () => {
+    test('input that is too long goes to the overflow model', async () => {
       await app.database.transaction((tx) => new CatalogueEditor().setOverflow(tx, 'short', 'longer'));
       await app.application.get(CatalogueService).reload();
       const answer = await embed({ model: 'short', input: 'a '.repeat(3_000) });
@@ -114,7 +114,7 @@ describe('embeddings', () => {
     });
   });
 
-  test('are numbers for whoever asks for them, though the supplier packed them', async () => {
+  test('base64 from the supplier is converted to numbers unless the caller wants base64', async () => {
     const bytes = Buffer.alloc(8);
     bytes.writeFloatLE(0.5, 0);
     bytes.writeFloatLE(-1, 4);
@@ -123,9 +123,9 @@ describe('embeddings', () => {
     await supplier.addFault({
       fault: { kind: 'status', status: 200, body: { object: 'list', data, usage } },
     });
-    expect(await firstOf(await embed({ encoding_format: 'float' }))).toEqual([0.5, -1]);
-    expect(await firstOf(await embed({}))).toEqual([0.5, -1]);
-    expect(await firstOf(await embed({ encoding_format: 'base64' }))).toBe(data[0]?.embedding);
+    expect(await firstEmbeddingOf(await embed({ encoding_format: 'float' }))).toEqual([0.5, -1]);
+    expect(await firstEmbeddingOf(await embed({}))).toEqual([0.5, -1]);
+    expect(await firstEmbeddingOf(await embed({ encoding_format: 'base64' }))).toBe(data[0]?.embedding);
   });
 
   test.each([
@@ -134,7 +134,7 @@ describe('embeddings', () => {
     ['tokens', [1, 2, 3], 1],
     ['lists of tokens', [[1, 2], [3]], 2],
     ['as many as there may be', Array(2_048).fill('x'), 2_048],
-  ])('are made of %s', async (_what, input, count) => {
+  ])('embeddings accept %s', async (_what, input, count) => {
     const answer = await embed({ input, dimensions: 2 });
     expect(((await answer.json()) as { data: unknown[] }).data).toHaveLength(count);
   });
@@ -151,7 +151,7 @@ describe('embeddings', () => {
     [{ dimensions: 0 }, 'dimensions'],
     [{ dimensions: '2' }, 'dimensions'],
     [{ encoding_format: 'hex' }, 'encoding_format'],
-  ])('of %j name the field at fault', async (body, param) => {
+  ])('%j returns 400 that names the invalid field', async (body, param) => {
     const answer = await embed(body);
     expect(answer.status).toBe(400);
     expect(await answer.json()).toMatchObject({ error: { param } });

@@ -1,23 +1,24 @@
 import { startTestApp, type TestApp } from '../../support/app';
 import { ScriptedSupplier } from '../../support/scripted-supplier';
 import { parseUsd, parseUsdPerMillion, readJsonText } from '#product/kernel';
-import { ModelShelf } from './model-shelf';
+import { TestCatalogue } from './test-catalogue';
 
-/** Numbers that a double rounds, loses or prints otherwise. */
+/** Numbers that a double rounds, overflows or prints differently. */
 const NUMBERS = '"id":12345678901234567890,"far":1e400,"one":1.0,"zero":-0,"small":[[[{"is":1E-7}]]]';
-const WORDS = '"say":"\\u00e9 \\"q\\" \\\\ \\n","2":"b","1":"a"';
-const ODD = `{${NUMBERS},${WORDS}}`;
-/** Only a text can carry these. */
-const TWICE = `{${NUMBERS},${WORDS},"twice":1,"twice":2}`;
+const STRINGS = '"say":"\\u00e9 \\"q\\" \\\\ \\n","2":"b","1":"a"';
+const ODD = `{${NUMBERS},${STRINGS}}`;
+/** Duplicate keys, which survive only as text. */
+const TWICE = `{${NUMBERS},${STRINGS},"twice":1,"twice":2}`;
 const SCHEMA = `{"type":"object","properties":{"input":{"type":"object","properties":{"n":{"type":"number",
   "minimum":-12345678901234567890,"maximum":1e400,"multipleOf":1.0}},"required":["n"],"additionalProperties":false}},
   "required":["input"],"additionalProperties":false}`;
 
-/** Numbers as they were written. */
-const exact = (text: string): unknown => readJsonText(text, { numberOf: (digits) => `number ${digits}` });
+/** Parses JSON with numbers kept as they were written. */
+const parseExact = (text: string): unknown =>
+  readJsonText(text, { numberOf: (digits) => `number ${digits}` });
 
 type Json = Record<string, unknown>;
-const at = (value: unknown, ...path: (string | number)[]): unknown =>
+const valueAt = (value: unknown, ...path: (string | number)[]): unknown =>
   path.reduce<unknown>((inner, name) => (inner as Json | undefined)?.[name], value);
 
 const callers = {
@@ -30,7 +31,7 @@ const callers = {
        "tools":[{"type":"function","function":{"name":"act","parameters":${SCHEMA}}}],
        "response_format":{"type":"json_schema","json_schema":{"name":"a","schema":${SCHEMA}}}${rest}}`,
     argumentsIn: (answer: unknown) =>
-      at(answer, 'choices', 0, 'message', 'tool_calls', 0, 'function', 'arguments'),
+      valueAt(answer, 'choices', 0, 'message', 'tool_calls', 0, 'function', 'arguments'),
   },
   messages: {
     path: '/v1/messages',
@@ -40,7 +41,7 @@ const callers = {
        {"type":"tool_result","tool_use_id":"call_1","content":"done"}]}],
        "tools":[{"name":"act","input_schema":${SCHEMA}}],
        "output_config":{"format":{"type":"json_schema","schema":${SCHEMA}}}${rest}}`,
-    argumentsIn: (answer: unknown) => at(answer, 'content', 0, 'input'),
+    argumentsIn: (answer: unknown) => valueAt(answer, 'content', 0, 'input'),
   },
   responses: {
     path: '/v1/responses',
@@ -50,7 +51,7 @@ const callers = {
        {"type":"function_call_output","call_id":"call_1","output":"done"}],
        "tools":[{"type":"function","name":"act","parameters":${SCHEMA}}],
        "text":{"format":{"type":"json_schema","name":"a","schema":${SCHEMA}}}${rest}}`,
-    argumentsIn: (answer: unknown) => at(answer, 'output', 0, 'arguments'),
+    argumentsIn: (answer: unknown) => valueAt(answer, 'output', 0, 'arguments'),
   },
 } as const;
 
@@ -61,10 +62,10 @@ const suppliers = {
       "content":null,"tool_calls":[{"id":"call_2","type":"function","function":{"name":"act",
       "arguments":${JSON.stringify(TWICE)}}}]},"finish_reason":"tool_calls"}],
       "usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15}}`,
-    inputIn: (body: unknown) => at(body, 'messages', 1, 'tool_calls', 0, 'function', 'arguments'),
+    inputIn: (body: unknown) => valueAt(body, 'messages', 1, 'tool_calls', 0, 'function', 'arguments'),
     schemasIn: (body: unknown) => [
-      at(body, 'tools', 0, 'function', 'parameters'),
-      at(body, 'response_format', 'json_schema', 'schema'),
+      valueAt(body, 'tools', 0, 'function', 'parameters'),
+      valueAt(body, 'response_format', 'json_schema', 'schema'),
     ],
   },
   messages: {
@@ -72,10 +73,10 @@ const suppliers = {
     answer: `{"id":"m","type":"message","role":"assistant","model":"up","content":[
       {"type":"tool_use","id":"call_2","name":"act","input":${TWICE}}],"stop_reason":"tool_use",
       "usage":{"input_tokens":10,"output_tokens":5}}`,
-    inputIn: (body: unknown) => at(body, 'messages', 1, 'content', 0, 'input'),
+    inputIn: (body: unknown) => valueAt(body, 'messages', 1, 'content', 0, 'input'),
     schemasIn: (body: unknown) => [
-      at(body, 'tools', 0, 'input_schema'),
-      at(body, 'output_config', 'format', 'schema'),
+      valueAt(body, 'tools', 0, 'input_schema'),
+      valueAt(body, 'output_config', 'format', 'schema'),
     ],
   },
   gemini: {
@@ -83,10 +84,10 @@ const suppliers = {
     answer: `{"responseId":"g","modelVersion":"up","candidates":[{"content":{"parts":[
       {"functionCall":{"name":"act","args":${TWICE}}}]},"finishReason":"STOP"}],
       "usageMetadata":{"promptTokenCount":10,"candidatesTokenCount":5,"totalTokenCount":15}}`,
-    inputIn: (body: unknown) => at(body, 'contents', 1, 'parts', 0, 'functionCall', 'args'),
+    inputIn: (body: unknown) => valueAt(body, 'contents', 1, 'parts', 0, 'functionCall', 'args'),
     schemasIn: (body: unknown) => [
-      at(body, 'tools', 0, 'functionDeclarations', 0, 'parametersJsonSchema'),
-      at(body, 'generationConfig', 'responseJsonSchema'),
+      valueAt(body, 'tools', 0, 'functionDeclarations', 0, 'parametersJsonSchema'),
+      valueAt(body, 'generationConfig', 'responseJsonSchema'),
     ],
   },
 } as const;
@@ -97,23 +98,23 @@ const pairs = (Object.keys(callers) as (keyof typeof callers)[]).flatMap((caller
     .map((supplier) => [caller, supplier] as const),
 );
 
-describe('values that a double would change', () => {
+describe('Values that a double would change', () => {
   let app: TestApp;
   let supplier: ScriptedSupplier;
 
   beforeAll(async () => {
     supplier = await ScriptedSupplier.start();
     app = await startTestApp({ environment: { SUPPLIER_ALLOW: '127.0.0.0/8' } });
-    const shelf = new ModelShelf(app);
+    const catalogue = new TestCatalogue(app);
     for (const [name, { style }] of Object.entries(suppliers)) {
       const kind = style === 'openai-style' ? ('bearer' as const) : ('header' as const);
-      await shelf.provider({
+      await catalogue.provider({
         name,
         style,
         baseUrl: supplier.url,
         credentials: [{ label: 'one', kind, secret: 'sk-canary-of-ours' }],
       });
-      await shelf.model(`on-${name}`, [{ provider: name }], {
+      await catalogue.model(`on-${name}`, [{ provider: name }], {
         input: parseUsdPerMillion('1'),
         output: parseUsdPerMillion('2'),
         uses: { web_search: parseUsd('0.01') },
@@ -136,36 +137,36 @@ describe('values that a double would change', () => {
     return text;
   };
 
-  test.each(pairs)('%s on a %s lane', async (caller, lane) => {
+  test.each(pairs)('exact values survive a %s request on a %s lane', async (caller, lane) => {
     const { path, body, argumentsIn } = callers[caller];
     const { answer, inputIn, schemasIn } = suppliers[lane];
     supplier.answer = { body: answer };
     const text = await post(path, body(`on-${lane}`, ''));
-    const sent = exact(supplier.heard.at(-1)!.body);
-    const history = inputIn(sent);
-    expect(typeof history === 'string' ? exact(history) : history).toEqual(
-      exact(caller === 'messages' ? ODD : TWICE),
+    const supplierBody = parseExact(supplier.requests.at(-1)!.body);
+    const history = inputIn(supplierBody);
+    expect(typeof history === 'string' ? parseExact(history) : history).toEqual(
+      parseExact(caller === 'messages' ? ODD : TWICE),
     );
-    expect(schemasIn(sent)).toEqual([exact(SCHEMA), exact(SCHEMA)]);
-    const said = argumentsIn(exact(text));
-    if (typeof said === 'string') expect(said).toBe(TWICE);
+    expect(schemasIn(supplierBody)).toEqual([parseExact(SCHEMA), parseExact(SCHEMA)]);
+    const returnedArguments = argumentsIn(parseExact(text));
+    if (typeof returnedArguments === 'string') expect(returnedArguments).toBe(TWICE);
     else expect(text).toContain(`"input":${TWICE}`);
   });
 
-  test('a function that comes whole in a stream', async () => {
+  test('exact values survive in a streamed function call that arrives in one chunk', async () => {
     const data = suppliers.gemini.answer.replaceAll('\n', '');
     supplier.answer = { body: `data: ${data}\n\n`, headers: { 'content-type': 'text/event-stream' } };
     const text = await post(callers.chat.path, callers.chat.body('on-gemini', ',"stream":true'));
     expect(text).toContain(JSON.stringify(TWICE));
   });
 
-  test('a lane that is asked in words of its own', async () => {
+  test('exact values survive on a lane whose request the gateway rewrites', async () => {
     supplier.answer = { body: suppliers.messages.answer };
-    const search = '{"type":"web_search_20250305","name":"web_search"}';
-    const body = callers.messages.body('on-messages', '').replace('"tools":[', `"tools":[${search},`);
+    const searchTool = '{"type":"web_search_20250305","name":"web_search"}';
+    const body = callers.messages.body('on-messages', '').replace('"tools":[', `"tools":[${searchTool},`);
     await post(callers.messages.path, body);
-    const { body: heard } = supplier.heard.at(-1)!;
-    expect(at(exact(heard), 'tools', 0, 'max_uses')).toBe('number 5');
-    expect(at(exact(heard), 'tools', 1, 'input_schema')).toEqual(exact(SCHEMA));
+    const { body: heard } = supplier.requests.at(-1)!;
+    expect(valueAt(parseExact(heard), 'tools', 0, 'max_uses')).toBe('number 5');
+    expect(valueAt(parseExact(heard), 'tools', 1, 'input_schema')).toEqual(parseExact(SCHEMA));
   });
 });

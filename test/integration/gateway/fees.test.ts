@@ -1,27 +1,27 @@
 import { parseUsd, parseUsdPerMillion } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { until } from '../../support/until';
-import { ModelShelf } from './model-shelf';
-import { events, ScriptedSupplier } from './scripted-supplier';
-import { responsesAnswer } from './responses-answer';
+import { TestCatalogue } from './test-catalogue';
+import { events, FixedResponseSupplier } from './fixed-response-supplier';
+import { responsesBody } from './responses-body';
 
 const usd = parseUsdPerMillion;
 
-describe('suppliers bill fees beside the tokens of text', () => {
+describe('Supplier fees in addition to text tokens', () => {
   let app: TestApp;
-  let supplier: ScriptedSupplier;
-  let shelf: ModelShelf;
-  let made = 0;
+  let supplier: FixedResponseSupplier;
+  let catalogue: TestCatalogue;
+  let modelCount = 0;
 
   beforeAll(async () => {
-    supplier = await ScriptedSupplier.start();
+    supplier = await FixedResponseSupplier.start();
     app = await startTestApp({ environment: { SUPPLIER_ALLOW: '127.0.0.1', SHARED_CONTENT: 'vs_1' } });
-    shelf = new ModelShelf(app);
+    catalogue = new TestCatalogue(app);
     for (const [name, style, settings] of [
       ['chatty', 'openai-style', { profile: 'openai' }],
       ['wordy', 'messages-style', {}],
     ] as const) {
-      await shelf.provider({
+      await catalogue.provider({
         name,
         style,
         settings,
@@ -36,17 +36,17 @@ describe('suppliers bill fees beside the tokens of text', () => {
     await supplier.stop();
   });
 
-  async function modelWith(
-    rates: NonNullable<Parameters<ModelShelf['model']>[2]>,
+  async function createModel(
+    rates: NonNullable<Parameters<TestCatalogue['model']>[2]>,
     provider = 'chatty',
     kind: 'chat' | 'image' = 'chat',
   ): Promise<string> {
-    const name = `fee-${(made += 1)}`;
-    await shelf.model(name, [{ provider }], { input: usd('1'), output: usd('2'), ...rates }, kind);
+    const name = `fee-${(modelCount += 1)}`;
+    await catalogue.model(name, [{ provider }], { input: usd('1'), output: usd('2'), ...rates }, kind);
     return name;
   }
 
-  async function ask(path: string, body: object) {
+  async function sendRequest(path: string, body: object) {
     supplier.requests.length = 0;
     const answer = await fetch(`${app.url}/v1/${path}`, {
       method: 'POST',
@@ -63,7 +63,7 @@ describe('suppliers bill fees beside the tokens of text', () => {
     return { status: answer.status, text, record, error };
   }
 
-  const chatAnswer = (rest: object = {}, message: object = {}): object => ({
+  const chatResponse = (rest: object = {}, message: object = {}): object => ({
     id: 'chatcmpl-1',
     object: 'chat.completion',
     created: 1,
@@ -85,16 +85,23 @@ describe('suppliers bill fees beside the tokens of text', () => {
     ['responses', { tools: [{ type: 'code_interpreter', container: { type: 'auto' } }] }, /code_execution/],
     ['responses', { tools: [{ type: 'image_generation' }] }, /image_generation/],
     ['responses', { tools: [{ type: 'x_search' }] }, /x_search/],
-  ])('%s with %j and no price of it is refused before it is sent', async (path, rest, named) => {
-    const model = await modelWith({});
-    const said = path === 'responses' ? { input: 'x', max_output_tokens: 50 } : { messages, max_tokens: 50 };
-    const { status, error, record } = await ask(path, { model, ...said, ...rest });
-    expect(status).toBe(503);
-    expect(error).toMatchObject({ code: 'supplier_price_unresolved', message: expect.stringMatching(named) });
-    expect(error?.message).toContain(model);
-    expect(supplier.requests).toHaveLength(0);
-    expect(record).toMatchObject({ cost_nano: '0', code: 'supplier_price_unresolved' });
-  });
+  ])(
+    '%s request with %j returns 503 before it is sent when the model has no price for it',
+    async (path, rest, named) => {
+      const model = await createModel({});
+      const prompt =
+        path === 'responses' ? { input: 'x', max_output_tokens: 50 } : { messages, max_tokens: 50 };
+      const { status, error, record } = await sendRequest(path, { model, ...prompt, ...rest });
+      expect(status).toBe(503);
+      expect(error).toMatchObject({
+        code: 'supplier_price_unresolved',
+        message: expect.stringMatching(named),
+      });
+      expect(error?.message).toContain(model);
+      expect(supplier.requests).toHaveLength(0);
+      expect(record).toMatchObject({ cost_nano: '0', code: 'supplier_price_unresolved' });
+    },
+  );
 
   test.each([
     [{ tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, /web_search/],
@@ -104,55 +111,63 @@ describe('suppliers bill fees beside the tokens of text', () => {
     ],
     [{ speed: 'fast' }, /speed "fast"/],
     [{ inference_geo: 'us' }, /inference_geo "us"/],
-  ])('messages with %j and no price of it is refused before it is sent', async (rest, named) => {
-    const model = await modelWith({}, 'wordy');
-    const { status, error } = await ask('messages', { model, messages, max_tokens: 50, ...rest });
-    expect(status).toBe(503);
-    expect(error?.message).toMatch(named);
-    expect(supplier.requests).toHaveLength(0);
-  });
+  ])(
+    'messages request with %j returns 503 before it is sent when the model has no price for it',
+    async (rest, named) => {
+      const model = await createModel({}, 'wordy');
+      const { status, error } = await sendRequest('messages', { model, messages, max_tokens: 50, ...rest });
+      expect(status).toBe(503);
+      expect(error?.message).toMatch(named);
+      expect(supplier.requests).toHaveLength(0);
+    },
+  );
 
-  test('the tier that was served is charged, not the one that was asked for', async () => {
-    const model = await modelWith({
+  test('served tier is charged, not the requested one', async () => {
+    const model = await createModel({
       modes: {
         'service_tier=priority': { multiplier: 2_000_000n },
         'service_tier=flex': { multiplier: 1_000_000n, rates: { input: usd('0.5'), output: usd('1') } },
         'service_tier=batch': { multiplier: 500_000n },
       },
     });
-    const charged = async (asked: string, served?: string) => {
-      supplier.answer = chatAnswer(served === undefined ? {} : { service_tier: served });
+    const recordFor = async (asked: string, served?: string) => {
+      supplier.answer = chatResponse(served === undefined ? {} : { service_tier: served });
       const body = { model, messages, max_tokens: 50, service_tier: asked };
-      return (await ask('chat/completions', body)).record;
+      return (await sendRequest('chat/completions', body)).record;
     };
-    expect(await charged('priority', 'priority')).toMatchObject({
+    expect(await recordFor('priority', 'priority')).toMatchObject({
       cost_nano: '2400000',
       modes: { service_tier: 'priority' },
     });
-    expect(await charged('priority', 'default')).toMatchObject({ cost_nano: '1200000', modes: null });
-    expect(await charged('priority')).toMatchObject({ cost_nano: '2400000' });
-    expect(await charged('flex', 'flex')).toMatchObject({ cost_nano: '600000' });
-    expect(await charged('auto', 'priority')).toMatchObject({ cost_nano: '2400000' });
-    expect(await charged('batch', 'batch')).toMatchObject({ cost_nano: '600000' });
-    expect(await charged('batch')).toMatchObject({ cost_nano: '1200000' });
+    expect(await recordFor('priority', 'default')).toMatchObject({ cost_nano: '1200000', modes: null });
+    expect(await recordFor('priority')).toMatchObject({ cost_nano: '2400000' });
+    expect(await recordFor('flex', 'flex')).toMatchObject({ cost_nano: '600000' });
+    expect(await recordFor('auto', 'priority')).toMatchObject({ cost_nano: '2400000' });
+    expect(await recordFor('batch', 'batch')).toMatchObject({ cost_nano: '600000' });
+    expect(await recordFor('batch')).toMatchObject({ cost_nano: '1200000' });
   });
 
-  test('a tier that nobody asked for and no price names costs what the dearest costs', async () => {
-    const model = await modelWith({ modes: { 'service_tier=priority': { multiplier: 2_000_000n } } });
-    supplier.answer = chatAnswer({ service_tier: 'ultrafast' });
-    const { record } = await ask('chat/completions', { model, messages, max_tokens: 50 });
+  test('unrequested tier without a price costs the highest multiplier', async () => {
+    const model = await createModel({ modes: { 'service_tier=priority': { multiplier: 2_000_000n } } });
+    supplier.answer = chatResponse({ service_tier: 'ultrafast' });
+    const { record } = await sendRequest('chat/completions', { model, messages, max_tokens: 50 });
     expect(record).toMatchObject({ cost_nano: '2400000', modes: { service_tier: 'ultrafast' } });
   });
 
-  test('searches are charged by the use: chat as asked, messages and responses as counted', async () => {
+  test('searches are charged per use: chat by the request, messages and responses by the report', async () => {
     const uses = { web_search: parseUsd('0.01'), web_search_high: parseUsd('0.05') };
-    const chat = await modelWith({ uses });
-    supplier.answer = chatAnswer();
+    const chatModel = await createModel({ uses });
+    supplier.answer = chatResponse();
     const options = { web_search_options: { search_context_size: 'high' } };
-    const asked = await ask('chat/completions', { model: chat, messages, max_tokens: 50, ...options });
-    expect(asked.record).toMatchObject({ cost_nano: '51200000', uses: { web_search_high: 1 } });
+    const chatResult = await sendRequest('chat/completions', {
+      model: chatModel,
+      messages,
+      max_tokens: 50,
+      ...options,
+    });
+    expect(chatResult.record).toMatchObject({ cost_nano: '51200000', uses: { web_search_high: 1 } });
 
-    const wordy = await modelWith({ uses }, 'wordy');
+    const messagesModel = await createModel({ uses }, 'wordy');
     const tools = [{ type: 'web_search_20250305', name: 'web_search', max_uses: 4 }];
     const usage = { input_tokens: 1_000, output_tokens: 100, server_tool_use: { web_search_requests: 3 } };
     supplier.answer = {
@@ -165,8 +180,13 @@ describe('suppliers bill fees beside the tokens of text', () => {
       stop_sequence: null,
       usage,
     };
-    const counted = await ask('messages', { model: wordy, messages, max_tokens: 50, tools });
-    expect(counted.record).toMatchObject({ cost_nano: '31200000', uses: { web_search: 3 } });
+    const messagesResult = await sendRequest('messages', {
+      model: messagesModel,
+      messages,
+      max_tokens: 50,
+      tools,
+    });
+    expect(messagesResult.record).toMatchObject({ cost_nano: '31200000', uses: { web_search: 3 } });
 
     supplier.answer = events(
       {
@@ -188,27 +208,39 @@ describe('suppliers bill fees beside the tokens of text', () => {
       { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage },
       { type: 'message_stop' },
     );
-    const streamed = await ask('messages', { model: wordy, messages, max_tokens: 50, tools, stream: true });
-    expect(streamed.record).toMatchObject({ cost_nano: '31200000', uses: { web_search: 3 } });
+    const streamResult = await sendRequest('messages', {
+      model: messagesModel,
+      messages,
+      max_tokens: 50,
+      tools,
+      stream: true,
+    });
+    expect(streamResult.record).toMatchObject({ cost_nano: '31200000', uses: { web_search: 3 } });
   });
 
-  test('pictures are charged by size and quality, or by their tokens', async () => {
+  test('images are charged by size and quality, or by their tokens', async () => {
     const images = { '1024x1024': parseUsd('0.04'), 'hd/1024x1792': parseUsd('0.12') };
-    const sized = await modelWith({ images, input: 0n, output: 0n }, 'chatty', 'image');
+    const sizedModel = await createModel({ images, input: 0n, output: 0n }, 'chatty', 'image');
     supplier.answer = { created: 1, data: [{ b64_json: 'aGk=' }, { b64_json: 'aGk=' }] };
-    const hd = { prompt: 'x', quality: 'hd', size: '1024x1792', n: 2 };
-    const asked = await ask('images/generations', { model: sized, ...hd });
-    expect(asked.record).toMatchObject({ cost_nano: '240000000', images: { 'hd/1024x1792': 2 } });
-    const unknown = await ask('images/generations', { model: sized, prompt: 'x', size: '9x9' });
-    expect(unknown).toMatchObject({ status: 503, error: { code: 'supplier_price_unresolved' } });
-    // A word that every object of JavaScript answers to is no price.
-    for (const strange of [{ size: 'constructor' }, { quality: 'Constructor', size: '9x9' }])
-      expect(await ask('images/generations', { model: sized, prompt: 'x', ...strange })).toMatchObject({
+    const hdRequest = { prompt: 'x', quality: 'hd', size: '1024x1792', n: 2 };
+    const hdResult = await sendRequest('images/generations', { model: sizedModel, ...hdRequest });
+    expect(hdResult.record).toMatchObject({ cost_nano: '240000000', images: { 'hd/1024x1792': 2 } });
+    const unknownSizeResult = await sendRequest('images/generations', {
+      model: sizedModel,
+      prompt: 'x',
+      size: '9x9',
+    });
+    expect(unknownSizeResult).toMatchObject({ status: 503, error: { code: 'supplier_price_unresolved' } });
+    // Member names of every JavaScript object have no price.
+    for (const options of [{ size: 'constructor' }, { quality: 'Constructor', size: '9x9' }])
+      expect(
+        await sendRequest('images/generations', { model: sizedModel, prompt: 'x', ...options }),
+      ).toMatchObject({
         status: 503,
         error: { code: 'supplier_price_unresolved' },
       });
 
-    const byToken = await modelWith(
+    const tokenModel = await createModel(
       { input: usd('5'), image: usd('10'), imageOutput: usd('40'), output: 0n },
       'chatty',
       'image',
@@ -223,36 +255,38 @@ describe('suppliers bill fees beside the tokens of text', () => {
         input_tokens_details: { text_tokens: 17, image_tokens: 323 },
       },
     };
-    const { record } = await ask('images/generations', { model: byToken, prompt: 'x' });
+    const { record } = await sendRequest('images/generations', { model: tokenModel, prompt: 'x' });
     expect(record).toMatchObject({
       image_output_tokens: 4_160,
       image_tokens: 323,
       cost_nano: String(17 * 5_000 + 323 * 10_000 + 4_160 * 40_000),
     });
     supplier.answer = { created: 1, data: [{ b64_json: 'aGk=' }, { b64_json: 'aGk=' }] };
-    const low = { model: byToken, prompt: 'x', quality: 'low', n: 2 };
-    expect((await ask('images/generations', low)).record).toMatchObject({
+    const lowRequest = { model: tokenModel, prompt: 'x', quality: 'low', n: 2 };
+    expect((await sendRequest('images/generations', lowRequest)).record).toMatchObject({
       image_output_tokens: 816,
       usage_source: 'estimated',
       cost_nano: String(816 * 40_000),
     });
-    const strange = { model: byToken, prompt: 'x', quality: 'constructor', n: 2 };
-    expect((await ask('images/generations', strange)).record).toMatchObject({
+    const strangeRequest = { model: tokenModel, prompt: 'x', quality: 'constructor', n: 2 };
+    expect((await sendRequest('images/generations', strangeRequest)).record).toMatchObject({
       image_output_tokens: 2 * 6_240,
       cost_nano: String(2 * 6_240 * 40_000),
     });
   });
 
-  test('a tool that bears the name of a member of every object is a tool without a price', async () => {
-    const model = await modelWith({ uses: { other_tool: parseUsd('0.02') } });
-    supplier.answer = responsesAnswer([]);
+  test('tool named like a member of Object.prototype has no price', async () => {
+    const model = await createModel({ uses: { other_tool: parseUsd('0.02') } });
+    supplier.answer = responsesBody([]);
     for (const type of ['constructor', 'mystery'])
       expect(
-        await ask('responses', { model, input: 'x', max_output_tokens: 50, tools: [{ type }] }),
+        await sendRequest('responses', { model, input: 'x', max_output_tokens: 50, tools: [{ type }] }),
       ).toMatchObject({ status: 200, record: { uses: null } });
     const details = { constructor: 2, mystery_calls: 1 };
-    supplier.answer = responsesAnswer([], { server_side_tool_usage_details: details });
-    expect((await ask('responses', { model, input: 'x', max_output_tokens: 20_000 })).record).toMatchObject({
+    supplier.answer = responsesBody([], { server_side_tool_usage_details: details });
+    expect(
+      (await sendRequest('responses', { model, input: 'x', max_output_tokens: 20_000 })).record,
+    ).toMatchObject({
       uses: { other_tool: 1 },
     });
   });
@@ -261,82 +295,94 @@ describe('suppliers bill fees beside the tokens of text', () => {
     ...{ type: 'custom_tool_call', id, call_id: id, name, input: '{}', status: 'completed' },
   });
 
-  // As xAI answers: docs.x.ai/developers/pricing and recordings of its usage object, read on 2026-11-26.
-  test('searches of posts are charged as the report counts them, else as the answer shows them', async () => {
+  // Usage object as xAI returns it: docs.x.ai/developers/pricing and recordings, read on 2026-11-26.
+  test('post searches are charged by the report, or by the calls in the response without a report', async () => {
     const uses = { x_search: parseUsd('0.005'), other_tool: parseUsd('0.5') };
-    const model = await modelWith({ uses });
+    const model = await createModel({ uses });
     const body = { model, input: 'x', max_output_tokens: 50, tools: [{ type: 'x_search' }] };
     const calls = [xCall('xs_1', 'x_keyword_search'), xCall('xs_2', 'x_semantic_search')];
-    supplier.answer = responsesAnswer(calls, {
+    supplier.answer = responsesBody(calls, {
       num_sources_used: 9,
       num_server_side_tools_used: 3,
       server_side_tool_usage_details: { web_search_calls: 0, x_search_calls: 3, mcp_calls: 2 },
     });
-    const counted = await ask('responses', body);
-    expect(counted.record).toMatchObject({ cost_nano: '16200000', uses: { x_search: 3 } });
-    supplier.answer = responsesAnswer(calls);
-    const shown = await ask('responses', body);
-    expect(shown.record).toMatchObject({ cost_nano: '11200000', uses: { x_search: 2 } });
-    const unnamed = await modelWith({ uses: { other_tool: parseUsd('0.02') } });
-    supplier.answer = responsesAnswer(calls);
-    const general = await ask('responses', { ...body, model: unnamed });
-    expect(general.record).toMatchObject({ cost_nano: '41200000', uses: { x_search: 2 } });
+    const reportedResult = await sendRequest('responses', body);
+    expect(reportedResult.record).toMatchObject({ cost_nano: '16200000', uses: { x_search: 3 } });
+    supplier.answer = responsesBody(calls);
+    const unreportedResult = await sendRequest('responses', body);
+    expect(unreportedResult.record).toMatchObject({ cost_nano: '11200000', uses: { x_search: 2 } });
+    const otherToolModel = await createModel({ uses: { other_tool: parseUsd('0.02') } });
+    supplier.answer = responsesBody(calls);
+    const otherToolResult = await sendRequest('responses', { ...body, model: otherToolModel });
+    expect(otherToolResult.record).toMatchObject({ cost_nano: '41200000', uses: { x_search: 2 } });
   });
 
-  // platform.openai.com/docs/pricing: $0.03, $0.12, $0.48 and $1.92 a container by its memory, read on 2026-11-26.
+  // platform.openai.com/docs/pricing: $0.03, $0.12, $0.48 and $1.92 per container by its memory, read on 2026-11-26.
   test.each([
     ['4g', 'code_execution_4g', '0.12'],
     ['16g', 'code_execution_16g', '0.48'],
     ['64g', 'code_execution_64g', '1.92'],
-  ] as const)('a container of %s has a price of its own', async (memory, name, price) => {
+  ] as const)('container of %s has its own price', async (memory, name, price) => {
     const tools = [{ type: 'code_interpreter', container: { type: 'auto', memory_limit: memory } }];
-    const small = await modelWith({ uses: { code_execution: parseUsd('0.03') } });
+    const smallModel = await createModel({ uses: { code_execution: parseUsd('0.03') } });
     const body = { input: 'x', max_output_tokens: 50, tools };
-    const refused = await ask('responses', { ...body, model: small });
-    expect(refused).toMatchObject({ status: 503, error: { code: 'supplier_price_unresolved' } });
-    expect(refused.error?.message).toContain(name);
+    const refusal = await sendRequest('responses', { ...body, model: smallModel });
+    expect(refusal).toMatchObject({ status: 503, error: { code: 'supplier_price_unresolved' } });
+    expect(refusal.error?.message).toContain(name);
     expect(supplier.requests).toHaveLength(0);
-    const model = await modelWith({ uses: { code_execution: parseUsd('0.03'), [name]: parseUsd(price) } });
-    supplier.answer = responsesAnswer([
+    const model = await createModel({ uses: { code_execution: parseUsd('0.03'), [name]: parseUsd(price) } });
+    supplier.answer = responsesBody([
       { type: 'code_interpreter_call', id: 'ci_1', container_id: 'cntr_1', code: '1', status: 'completed' },
     ]);
-    const { record } = await ask('responses', { ...body, model });
+    const { record } = await sendRequest('responses', { ...body, model });
     expect(record).toMatchObject({ uses: { [name]: 1 } });
     expect(BigInt(String(record?.cost_nano))).toBe(parseUsd(price) + 1_200_000n);
   });
 
-  test('pictures of the best quality have a price of their own, on both routes', async () => {
+  test('high-quality images have their own price on both routes', async () => {
     // "`hd` pictures with `per_call` alone are under-billed ($0.04 of $0.12)".
     for (const price of [{ images: { '1024x1024': parseUsd('0.04') } }, { perCallNano: parseUsd('0.04') }]) {
-      const plain = await modelWith({ ...price, input: 0n, output: 0n }, 'chatty', 'image');
+      const plainModel = await createModel({ ...price, input: 0n, output: 0n }, 'chatty', 'image');
       for (const quality of ['high', 'hd']) {
-        const { status, error } = await ask('images/generations', { model: plain, prompt: 'x', quality });
+        const { status, error } = await sendRequest('images/generations', {
+          model: plainModel,
+          prompt: 'x',
+          quality,
+        });
         expect([status, error?.message]).toEqual([503, expect.stringContaining(`image ${quality}/1024`)]);
       }
     }
     const tools = [{ type: 'image_generation', quality: 'high' }];
-    const cheap = await modelWith({ uses: { image_generation: parseUsd('0.01') } });
+    const cheapModel = await createModel({ uses: { image_generation: parseUsd('0.01') } });
     const body = { input: 'x', max_output_tokens: 50, tools };
-    expect((await ask('responses', { ...body, model: cheap })).error?.message).toContain('generation_high');
+    expect((await sendRequest('responses', { ...body, model: cheapModel })).error?.message).toContain(
+      'generation_high',
+    );
     const uses = { image_generation: parseUsd('0.01'), image_generation_high: parseUsd('0.17') };
-    const model = await modelWith({ uses });
+    const model = await createModel({ uses });
     const picture = { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: 'aGk=' };
-    supplier.answer = responsesAnswer([picture]);
-    expect((await ask('responses', { ...body, model })).record).toMatchObject({ cost_nano: '171200000' });
-    // Nobody asked for a quality, and the supplier chose.
-    supplier.answer = responsesAnswer([{ ...picture, quality: 'high' }]);
-    const chosen = await ask('responses', { ...body, model, tools: [{ type: 'image_generation' }] });
-    expect(chosen.record).toMatchObject({ uses: { image_generation_high: 1 }, cost_nano: '171200000' });
+    supplier.answer = responsesBody([picture]);
+    expect((await sendRequest('responses', { ...body, model })).record).toMatchObject({
+      cost_nano: '171200000',
+    });
+    // No quality requested; the supplier chose one.
+    supplier.answer = responsesBody([{ ...picture, quality: 'high' }]);
+    const chosenResult = await sendRequest('responses', {
+      ...body,
+      model,
+      tools: [{ type: 'image_generation' }],
+    });
+    expect(chosenResult.record).toMatchObject({ uses: { image_generation_high: 1 }, cost_nano: '171200000' });
   });
 
   test.each([
     ['no report', {}, 0],
-    // The readable input counts, and only the output is estimated.
+    // The readable input counts; only the output is estimated.
     ['a report that cannot be read', { usage: { input_tokens: 5, output_tokens: 'many' } }, 5],
-  ])('pictures sold by their tokens are never free: %s', async (_what, told, inputTokens) => {
-    const model = await modelWith({ input: usd('5'), output: usd('40') }, 'chatty', 'image');
+  ])('images sold by tokens are never free: %s', async (_what, told, inputTokens) => {
+    const model = await createModel({ input: usd('5'), output: usd('40') }, 'chatty', 'image');
     supplier.answer = { created: 1, data: [{ b64_json: 'aGk=' }], ...told };
-    const { record } = await ask('images/generations', { model, prompt: 'x', quality: 'medium' });
+    const { record } = await sendRequest('images/generations', { model, prompt: 'x', quality: 'medium' });
     expect(record).toMatchObject({
       image_output_tokens: 1_584,
       usage_source: 'estimated',
@@ -344,11 +390,11 @@ describe('suppliers bill fees beside the tokens of text', () => {
     });
   });
 
-  // A call of sonar-deep-research as its customers were billed it: github.com/bgeneto/open-webui-cost-tracker issue 6.
-  test('a report whose parts exceed its totals is charged at the larger figures, and told', async () => {
+  // A call of sonar-deep-research as customers were billed: github.com/bgeneto/open-webui-cost-tracker issue 6.
+  test('report whose parts exceed its totals is charged at the larger figures and logged', async () => {
     const uses = { web_search: parseUsd('0.005') };
-    const model = await modelWith({ uses, input: usd('2'), output: usd('8'), reasoning: usd('3') });
-    supplier.answer = chatAnswer({
+    const model = await createModel({ uses, input: usd('2'), output: usd('8'), reasoning: usd('3') });
+    supplier.answer = chatResponse({
       usage: {
         prompt_tokens: 108,
         completion_tokens: 3_256,
@@ -358,7 +404,7 @@ describe('suppliers bill fees beside the tokens of text', () => {
         reasoning_tokens: 73_248,
       },
     });
-    const { record } = await ask('chat/completions', { model, messages, max_tokens: 80_000 });
+    const { record } = await sendRequest('chat/completions', { model, messages, max_tokens: 80_000 });
     expect(record).toMatchObject({
       usage_source: 'supplier',
       input_tokens: 7_407,
@@ -370,13 +416,13 @@ describe('suppliers bill fees beside the tokens of text', () => {
     await until(() => app.log.some((line) => line.includes('a part is larger than the total it belongs to')));
   });
 
-  test('a call of a tool that nobody reports costs whole what it costs streamed', async () => {
-    const model = await modelWith({});
-    const called = { name: 'look_up_the_weather', arguments: '{"city":"Zug"}' };
-    const calls = [{ id: 'call_1', type: 'function', function: called }];
+  test('unreported tool call costs the same streaming and non-streaming', async () => {
+    const model = await createModel({});
+    const functionCall = { name: 'look_up_the_weather', arguments: '{"city":"Zug"}' };
+    const calls = [{ id: 'call_1', type: 'function', function: functionCall }];
     const body = { model, messages, max_tokens: 50 };
     supplier.answer = {
-      ...chatAnswer({ usage: undefined }),
+      ...chatResponse({ usage: undefined }),
       choices: [
         {
           index: 0,
@@ -385,16 +431,16 @@ describe('suppliers bill fees beside the tokens of text', () => {
         },
       ],
     };
-    const whole = await ask('chat/completions', body);
+    const completeResult = await sendRequest('chat/completions', body);
     const chunk = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'sim-large' };
     const delta = { role: 'assistant', tool_calls: [{ index: 0, ...calls[0] }] };
     supplier.answer = `${events(
       { ...chunk, choices: [{ index: 0, delta, finish_reason: null }] },
       { ...chunk, choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] },
     )}data: [DONE]\n\n`;
-    const streamed = await ask('chat/completions', { ...body, stream: true });
-    const written = Math.ceil((called.name.length + called.arguments.length) / 4);
-    for (const { record } of [whole, streamed])
-      expect(record).toMatchObject({ output_tokens: written, usage_source: 'estimated' });
+    const streamResult = await sendRequest('chat/completions', { ...body, stream: true });
+    const expectedTokens = Math.ceil((functionCall.name.length + functionCall.arguments.length) / 4);
+    for (const { record } of [completeResult, streamResult])
+      expect(record).toMatchObject({ output_tokens: expectedTokens, usage_source: 'estimated' });
   });
 });

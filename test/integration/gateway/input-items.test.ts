@@ -1,7 +1,7 @@
-import { app, closeHouse, openHouse } from './gateway-house';
+import { app, closeFixture, openFixture } from './gateway-fixture';
 
 type Json = Record<string, unknown>;
-interface Page extends Json {
+interface InputItemsPage extends Json {
   readonly data: readonly {
     readonly id: string;
     readonly type: string;
@@ -12,7 +12,7 @@ interface Page extends Json {
   readonly last_id: string;
 }
 
-describe('the input items of a kept answer', () => {
+describe('Input items of a stored response', () => {
   let answerId: string;
 
   const send = async (path: string, body?: Json): Promise<{ status: number; body: Json }> => {
@@ -24,7 +24,7 @@ describe('the input items of a kept answer', () => {
   };
 
   beforeAll(async () => {
-    await openHouse();
+    await openFixture();
     const first = await send('', { input: 'One [[echo=Two]]' });
     const parts = [{ type: 'input_text', text: 'Three' }];
     const input = [
@@ -35,39 +35,45 @@ describe('the input items of a kept answer', () => {
     const next = await send('', { input, previous_response_id: first.body.id });
     answerId = String(next.body.id);
   });
-  afterAll(closeHouse);
+  afterAll(closeFixture);
 
-  const page = async (query = ''): Promise<Page> =>
-    (await send(`/${answerId}/input_items${query}`)).body as Page;
-  const texts = ({ data }: Page): string[] => data.map(({ content }) => content[0]!.text);
+  const page = async (query = ''): Promise<InputItemsPage> =>
+    (await send(`/${answerId}/input_items${query}`)).body as InputItemsPage;
+  const texts = ({ data }: InputItemsPage): string[] => data.map(({ content }) => content[0]!.text);
 
-  test('the latest first, of the whole conversation', async () => {
-    const all = await page();
-    expect(all).toMatchObject({ object: 'list', has_more: false, first_id: 'msg_own' });
-    expect(all.last_id).toBe(all.data.at(-1)!.id);
-    expect(texts(all).map((text) => text.split(' ')[0])).toEqual(['Five', 'Four', 'Three', 'Two', 'One']);
-    expect(all.data.map(({ type, role, content }) => [type, role, content[0]!.type])).toEqual([
+  test('lists the complete conversation, newest first', async () => {
+    const fullPage = await page();
+    expect(fullPage).toMatchObject({ object: 'list', has_more: false, first_id: 'msg_own' });
+    expect(fullPage.last_id).toBe(fullPage.data.at(-1)!.id);
+    expect(texts(fullPage).map((text) => text.split(' ')[0])).toEqual([
+      'Five',
+      'Four',
+      'Three',
+      'Two',
+      'One',
+    ]);
+    expect(fullPage.data.map(({ type, role, content }) => [type, role, content[0]!.type])).toEqual([
       ['message', 'user', 'input_text'],
       ['message', 'assistant', 'output_text'],
       ['message', 'user', 'input_text'],
       ['message', 'assistant', 'output_text'],
       ['message', 'user', 'input_text'],
     ]);
-    expect(new Set(all.data.map(({ id }) => id)).size).toBe(5);
+    expect(new Set(fullPage.data.map(({ id }) => id)).size).toBe(5);
   });
 
-  test('each once from page to page', async () => {
+  test('pagination returns each item once', async () => {
     for (const order of ['asc', 'desc']) {
-      const seen: string[] = [];
+      const seenIds: string[] = [];
       let after = '';
-      for (let more = true; more;) {
-        const found = await page(`?limit=2&order=${order}${after}`);
-        seen.push(...found.data.map(({ id }) => id));
-        after = `&after=${found.last_id}`;
-        more = found.has_more;
+      for (let hasMore = true; hasMore;) {
+        const nextPage = await page(`?limit=2&order=${order}${after}`);
+        seenIds.push(...nextPage.data.map(({ id }) => id));
+        after = `&after=${nextPage.last_id}`;
+        hasMore = nextPage.has_more;
       }
-      const all = await page(`?order=${order}`);
-      expect(seen).toEqual(all.data.map(({ id }) => id));
+      const fullPage = await page(`?order=${order}`);
+      expect(seenIds).toEqual(fullPage.data.map(({ id }) => id));
     }
   });
 
@@ -77,14 +83,14 @@ describe('the input items of a kept answer', () => {
     ['limit', '?limit=1e1'],
     ['order', '?order=up'],
     ['after', '?after=msg_unknown'],
-  ])('and refuse what is no %s: %s', async (param, query) => {
+  ])('invalid %s returns 400: %s', async (param, query) => {
     expect(await send(`/${answerId}/input_items${query}`)).toMatchObject({
       status: 400,
       body: { error: { code: 'invalid_request', param } },
     });
   });
 
-  test('and are 404 for any other id', async () => {
+  test('unknown response id returns 404', async () => {
     expect(await send('/resp_unknown/input_items')).toMatchObject({
       status: 404,
       body: { error: { code: 'not_found', param: 'response_id' } },

@@ -2,14 +2,14 @@ import { Organisation, UserAccount } from '#product/identity';
 import { parseUsd } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer, type Customer } from '../../support/customer';
-import { addUser, signIn } from '../../support/people';
+import { addUser, signIn } from '../../support/users';
 import { startSimulator, type Simulator } from '../../support/simulator';
-import { type Answer, call } from '../keys/http';
-import { sendJson } from '../web/from-page';
-import { ask } from '../web/raw-exchange';
+import { type ApiResponse, call } from '../keys/http';
+import { sendJson } from '../web/page-requests';
+import { sendRaw } from '../web/raw-exchange';
 import { until } from '../../support/until';
 
-interface Generation {
+interface MarkupGeneration {
   readonly cost: string;
   readonly price_factor: string | null;
   readonly price_id: number;
@@ -44,30 +44,30 @@ afterAll(async () => {
   await supplier.stop();
 });
 
-const set = (body: object, as = platform) =>
+const setMarkup = (body: object, as = platform) =>
   sendJson({ url: app.url, cookie: as }, `/dashboard/admin/organisations/${organisationId}/markup`, body);
 
-const chat = (): Promise<Answer> =>
+const chat = (): Promise<ApiResponse> =>
   call(app, customer.key, 'POST', '/v1/chat/completions', {
     model: 'sim-small',
     max_tokens: 30,
     messages: [{ role: 'user', content: 'Hi [[tokens=20]]' }],
   });
 
-async function generation(): Promise<Generation> {
+async function fetchGeneration(): Promise<MarkupGeneration> {
   const answer = await chat();
   expect(answer.status).toBe(200);
   const id = answer.headers.get('x-request-id') ?? '';
-  let found: Answer<Generation> | null = null;
+  let latest: ApiResponse<MarkupGeneration> | null = null;
   await until(async () => {
-    found = await call<Generation>(app, customer.key, 'GET', `/v1/generations/${id}`);
-    return found.status === 200;
+    latest = await call<MarkupGeneration>(app, customer.key, 'GET', `/v1/generations/${id}`);
+    return latest.status === 200;
   });
-  return found!.body;
+  return latest!.body;
 }
 
-/** As a payer reckons it from the record alone: in nano-dollars, rounded up once. */
-function recomputed({ prices, price_id, price_factor, ...tokens }: Generation): bigint {
+/** Cost as a payer computes it from the record alone: in nano-dollars, rounded up once. */
+function recomputeCost({ prices, price_id, price_factor, ...tokens }: MarkupGeneration): bigint {
   const price = prices[String(price_id)]!;
   const perMillion =
     BigInt(tokens.uncached_input_tokens) * parseUsd(price.input) +
@@ -82,21 +82,21 @@ const priceOf = async () => {
   return body.price.input;
 };
 
-test('a mark-up, a discount and none: prices show what is paid, and every record recomputes its bill', async () => {
-  const plain = await generation();
-  expect(plain.price_factor).toBeNull();
-  expect(parseUsd(plain.cost)).toBe(recomputed(plain));
+test('prices include a mark-up or discount, and every record recomputes its charge', async () => {
+  const plainGeneration = await fetchGeneration();
+  expect(plainGeneration.price_factor).toBeNull();
+  expect(parseUsd(plainGeneration.cost)).toBe(recomputeCost(plainGeneration));
   for (const [percent, factor, input] of [
     ['12.3456', '1.123456', '0.1685184'],
     [-5, '0.95', '0.1425'],
     ['-100', '0', '0'],
     ['0', null, '0.15'],
   ] as const) {
-    expect(await set({ percent, reason: 'contract 7' })).toMatchObject({ status: 200 });
+    expect(await setMarkup({ percent, reason: 'contract 7' })).toMatchObject({ status: 200 });
     expect(await priceOf()).toBe(input);
-    const record = await generation();
+    const record = await fetchGeneration();
     expect(record.price_factor).toBe(factor);
-    expect(parseUsd(record.cost)).toBe(recomputed(record));
+    expect(parseUsd(record.cost)).toBe(recomputeCost(record));
   }
   const rows = await app.database.query<{ reason: string }>(
     "SELECT reason FROM activity WHERE action = 'organisation.markup-changed'",
@@ -104,33 +104,33 @@ test('a mark-up, a discount and none: prices show what is paid, and every record
   expect(rows).toHaveLength(4);
 });
 
-test('a version to come begins at its instant, by itself; two cannot begin at once, nor one in the past', async () => {
+test('future mark-up starts at its instant; a second at that instant and one in the past return 409', async () => {
   const soon = new Date(Date.now() + 4_000).toISOString();
-  expect(await set({ percent: '100', valid_from: soon })).toMatchObject({
+  expect(await setMarkup({ percent: '100', valid_from: soon })).toMatchObject({
     status: 200,
     json: { price_factor: '2' },
   });
-  expect((await set({ percent: '50', valid_from: soon })).status).toBe(409);
-  expect((await set({ percent: '50', valid_from: '2020-01-01' })).status).toBe(409);
+  expect((await setMarkup({ percent: '50', valid_from: soon })).status).toBe(409);
+  expect((await setMarkup({ percent: '50', valid_from: '2020-01-01' })).status).toBe(409);
   expect(await priceOf()).toBe('0.15');
   await until(async () => (await priceOf()) === '0.3');
-  const record = await generation();
+  const record = await fetchGeneration();
   expect(record.price_factor).toBe('2');
-  expect(parseUsd(record.cost)).toBe(recomputed(record));
-  await set({ percent: '0' });
+  expect(parseUsd(record.cost)).toBe(recomputeCost(record));
+  await setMarkup({ percent: '0' });
 });
 
-test('the hold is as dear as the charge may be: a wallet never goes below zero by a mark-up', async () => {
-  await set({ percent: '900' });
+test('hold includes the mark-up, so that the wallet never goes below zero', async () => {
+  await setMarkup({ percent: '900' });
   expect(await priceOf()).toBe('1.5');
-  const poor = await addCustomer(app, 'poor', parseUsd('0.003'));
+  const poorCustomer = await addCustomer(app, 'poor', parseUsd('0.003'));
   await app.database.query('UPDATE api_key SET organisation_id = $1 WHERE id = $2', [
     organisationId,
-    poor.keyId,
+    poorCustomer.keyId,
   ]);
   await Promise.all(
     Array.from({ length: 30 }, () =>
-      call(app, poor.key, 'POST', '/v1/chat/completions', {
+      call(app, poorCustomer.key, 'POST', '/v1/chat/completions', {
         model: 'sim-small',
         max_tokens: 30,
         messages: [{ role: 'user', content: 'Hi [[tokens=30]]' }],
@@ -139,22 +139,25 @@ test('the hold is as dear as the charge may be: a wallet never goes below zero b
   );
   const [row] = await app.database.query<{ spent: string }>(
     'SELECT sum(cost_nano) AS spent FROM request_record WHERE wallet_id = $1',
-    [poor.userId],
+    [poorCustomer.userId],
   );
   expect(BigInt(row!.spent)).toBeGreaterThan(0n);
   expect(BigInt(row!.spent)).toBeLessThanOrEqual(parseUsd('0.003'));
-  await set({ percent: '0' });
+  await setMarkup({ percent: '0' });
 });
 
-test.each([['abc'], ['-101'], ['901'], ['1.23456'], ['']])('%s per cent is refused', async (percent) => {
-  expect((await set({ percent })).status).toBe(422);
-});
+test.each([['abc'], ['-101'], ['901'], ['1.23456'], ['']])(
+  '%s per cent is rejected with 422',
+  async (percent) => {
+    expect((await setMarkup({ percent })).status).toBe(422);
+  },
+);
 
-test('is the business of the platform alone; its page shows the versions', async () => {
+test('only platform administrators set a mark-up, and its page lists the versions', async () => {
   const owner = await addUser(app, 'org_owner');
   await app.database.source.getRepository(UserAccount).update(owner, { organisationId });
-  expect((await set({ percent: '-50' }, await signIn(app, owner))).status).toBe(403);
-  const page = await ask(app.url, {
+  expect((await setMarkup({ percent: '-50' }, await signIn(app, owner))).status).toBe(403);
+  const page = await sendRaw(app.url, {
     path: `/dashboard/admin/organisations/${organisationId}/markup`,
     headers: { cookie: platform, accept: 'text/html' },
   });

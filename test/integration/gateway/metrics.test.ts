@@ -1,21 +1,21 @@
 import { Metrics } from '#product/platform';
 import { until } from '../../support/until';
-import { app, closeHouse, openHouse } from './gateway-house';
+import { app, closeFixture, openFixture } from './gateway-fixture';
 
-describe('a request is counted', () => {
-  beforeAll(openHouse);
-  afterAll(closeHouse);
+describe('Request metrics', () => {
+  beforeAll(openFixture);
+  afterAll(closeFixture);
 
-  const ask = (model: string, extra: object = {}, text = 'x [[tokens=9]]'): Promise<Response> =>
+  const sendRequest = (model: string, extra: object = {}, text = 'x [[tokens=9]]'): Promise<Response> =>
     fetch(`${app.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model, messages: [{ role: 'user', content: text }], ...extra }),
     });
 
-  test('answers, tokens, money, supplier calls and refusals; names that callers made up are no series', async () => {
-    expect((await ask('sim-large')).status).toBe(200);
-    expect((await ask('made-up-by-a-caller')).status).toBe(404);
+  test('metrics count responses, tokens, cost, supplier calls and errors, without a series for unknown model names', async () => {
+    expect((await sendRequest('sim-large')).status).toBe(200);
+    expect((await sendRequest('made-up-by-a-caller')).status).toBe(404);
     const text = await app.application.get(Metrics).text();
     for (const line of [
       'gateway_requests_total{endpoint="chat",model="sim-large",status_class="2xx",error_code=""} 1',
@@ -38,7 +38,7 @@ describe('a request is counted', () => {
     expect(text).toMatch(/^gateway_build_info\{version="[^"]+",commit="[0-9a-f]{40}(-dirty)?"\} 1$/m);
   });
 
-  test('a key that is not accepted is a refusal like any other', async () => {
+  test('rejected key is counted like any other error', async () => {
     const answer = await fetch(`${app.url}/v1/embeddings`, {
       method: 'POST',
       headers: { authorization: 'Bearer svc_nobody', 'content-type': 'application/json' },
@@ -53,21 +53,23 @@ describe('a request is counted', () => {
     expect(text).toContain(`gateway_rejections_total{reason="${code}"} 1`);
   });
 
-  test('what is open and held is as it is at the moment of looking', async () => {
-    const answer = await ask('sim-large', { stream: true }, '[[tokens=40]] [[pace=100]]');
+  test('gauges of open requests and holds show the current state', async () => {
+    const answer = await sendRequest('sim-large', { stream: true }, '[[tokens=40]] [[pace=100]]');
     const reader = answer.body!.getReader();
     await reader.read();
-    const during = await app.application.get(Metrics).text();
-    expect(during).toContain('gateway_streams_active{endpoint="chat"} 1');
-    expect(during).toMatch(/gateway_wallet_holds_usd 1\.\d+/);
-    expect(during).toContain('gateway_circuit_state{provider="sandbox",model="sim-large",region="local"} 0');
+    const duringRequest = await app.application.get(Metrics).text();
+    expect(duringRequest).toContain('gateway_streams_active{endpoint="chat"} 1');
+    expect(duringRequest).toMatch(/gateway_wallet_holds_usd 1\.\d+/);
+    expect(duringRequest).toContain(
+      'gateway_circuit_state{provider="sandbox",model="sim-large",region="local"} 0',
+    );
     while (!(await reader.read()).done);
-    let after = '';
+    let afterRequest = '';
     await until(async () => {
-      after = await app.application.get(Metrics).text();
-      return after.includes('gateway_streams_active{endpoint="chat"} 0');
+      afterRequest = await app.application.get(Metrics).text();
+      return afterRequest.includes('gateway_streams_active{endpoint="chat"} 0');
     });
-    expect(after).toContain('gateway_wallet_holds_usd 0\n');
-    expect(after).toContain('gateway_settlements_pending 0');
+    expect(afterRequest).toContain('gateway_wallet_holds_usd 0\n');
+    expect(afterRequest).toContain('gateway_settlements_pending 0');
   });
 });

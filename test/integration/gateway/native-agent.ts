@@ -1,7 +1,7 @@
 import { parseUsd, parseUsdPerMillion } from '#product/kernel';
 
-/** An agent of this dialect sends this, with spaces and numbers that printing it anew would change. */
-export const asAgent = (model: string, text: string, extra = ''): string =>
+/** An agent's request body, with spaces and numbers that serialising it again would change. */
+export const agentBody = (model: string, text: string, extra = ''): string =>
   `{ "model" : ${JSON.stringify(model)},${extra}
   "input": [
     {"type":"message","id":"msg_1","role":"developer","content":[{"type":"input_text","text":"Be brief."}]},
@@ -15,7 +15,7 @@ export const asAgent = (model: string, text: string, extra = ''): string =>
   "store" : false, "stream" : true, "include":["reasoning.encrypted_content"],
   "prompt_cache_key":"0190", "client_metadata":{"n":"1.0"} }`;
 
-/** Agents offer a search of the web with every request, so its price has to be known. */
+/** Includes web search, because agents offer that tool in every request. */
 export const agentRates = {
   input: parseUsdPerMillion('1'),
   output: parseUsdPerMillion('2'),

@@ -1,33 +1,33 @@
 import { startTestApp, type TestApp } from '../../support/app';
 import { startSimulator, type Simulator } from '../../support/simulator';
-import { ModelShelf } from './model-shelf';
+import { TestCatalogue } from './test-catalogue';
 
 /** "A model with only OAuth lanes is listed as `kind: chat` and answers 404." */
-describe('kinds in the list of models', () => {
+describe('Kinds in the list of models', () => {
   let app: TestApp;
   let supplier: Simulator;
 
   beforeAll(async () => {
     supplier = await startSimulator();
     app = await startTestApp({ sandboxUrl: supplier.url, environment: { SUPPLIER_ALLOW: '127.0.0.1' } });
-    const shelf = new ModelShelf(app);
+    const catalogue = new TestCatalogue(app);
     const secret = { accessToken: 'sim-one', refreshToken: 'refresh-one', expiresAt: Date.now() + 3_600_000 };
-    await shelf.provider({
+    await catalogue.provider({
       name: 'agents',
       style: 'native-oauth',
       baseUrl: `${supplier.url}/v1`,
       settings: { oauth: { token_url: supplier.url, client_id: 'agent' } },
       credentials: [{ label: 'one', kind: 'oauth-pool', secret }],
     });
-    await shelf.provider({
+    await catalogue.provider({
       name: 'plain',
       style: 'openai-style',
       baseUrl: supplier.url,
       credentials: [{ label: 'key', kind: 'bearer', secret: 'sim-plain' }],
     });
-    await shelf.model('agents-only', [{ provider: 'agents' }]);
-    await shelf.model('plain-only', [{ provider: 'plain' }]);
-    await shelf.model('agents-first', [{ provider: 'agents' }, { provider: 'plain' }]);
+    await catalogue.model('agents-only', [{ provider: 'agents' }]);
+    await catalogue.model('plain-only', [{ provider: 'plain' }]);
+    await catalogue.model('agents-first', [{ provider: 'agents' }, { provider: 'plain' }]);
   });
   afterAll(async () => {
     await app.close();
@@ -48,7 +48,7 @@ describe('kinds in the list of models', () => {
     return new Map(data.map(({ id, kind }) => [id, kind]));
   }
 
-  test('a model with only OAuth lanes is of the kind native', async () => {
+  test('model with only OAuth lanes has kind native', async () => {
     const kinds = await kindsById();
     expect(kinds.get('agents-only')).toBe('native');
     expect(kinds.get('plain-only')).toBe('chat');
@@ -56,10 +56,10 @@ describe('kinds in the list of models', () => {
     expect(await (await call('models/agents-only')).json()).toMatchObject({ kind: 'native' });
   });
 
-  test('every model of the kind chat answers a chat', async () => {
-    const chats = [...(await kindsById())].flatMap(([id, kind]) => (kind === 'chat' ? [id] : []));
+  test('every model of kind chat serves a chat request', async () => {
+    const chatModels = [...(await kindsById())].flatMap(([id, kind]) => (kind === 'chat' ? [id] : []));
     const messages = [{ role: 'user', content: 'x' }];
-    for (const model of chats) {
+    for (const model of chatModels) {
       const answer = await call('chat/completions', { model, messages, max_tokens: 20 });
       expect([model, answer.status]).toEqual([model, 200]);
     }

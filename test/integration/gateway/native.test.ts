@@ -7,62 +7,62 @@ import { KeysService, type NewKey } from '#product/keys';
 import { startTestApp, type TestApp } from '../../support/app';
 import { declareRegions } from '../../support/regions';
 import { startSimulator, type Simulator } from '../../support/simulator';
-import { fakeServer, type FakeServer } from '../suppliers/supplier-house';
-import { ModelShelf } from './model-shelf';
-import { agentRates, asAgent } from './native-agent';
+import { startFakeServer, type FakeServer } from '../suppliers/supplier-fixture';
+import { TestCatalogue } from './test-catalogue';
+import { agentRates, agentBody } from './native-agent';
 import { until } from '../../support/until';
 
-const later = (): number => Date.now() + 3_600_000;
-const soon = (): number => Date.now() + 5_000;
+const farExpiry = (): number => Date.now() + 3_600_000;
+const nearExpiry = (): number => Date.now() + 5_000;
 
-interface Answer {
+interface NativeResponse {
   readonly status: number;
   readonly headers: NodeJS.Dict<string | string[]>;
   readonly trailers: NodeJS.Dict<string>;
   readonly text: string;
 }
 
-describe('the native route', () => {
+describe('POST /v1/native/responses', () => {
   let app: TestApp;
   let supplier: Simulator;
   let issuer: FakeServer;
-  let shelf: ModelShelf;
-  let issued = 0;
+  let catalogue: TestCatalogue;
+  let issuedTokens = 0;
 
   beforeAll(async () => {
     supplier = await startSimulator();
-    issuer = await fakeServer((response) => {
-      issued += 1;
+    issuer = await startFakeServer((response) => {
+      issuedTokens += 1;
       response.end(
-        JSON.stringify({ access_token: `sim-new-${issued}`, refresh_token: 'r', expires_in: 3600 }),
+        JSON.stringify({ access_token: `sim-new-${issuedTokens}`, refresh_token: 'r', expires_in: 3600 }),
       );
     });
     app = await startTestApp({
       sandboxUrl: supplier.url,
       environment: { SUPPLIER_ALLOW: '127.0.0.1' },
     });
-    shelf = new ModelShelf(app);
-    await pool('agents', { one: later(), two: later() });
-    await pool('spare', { last: later() });
-    await shelf.provider({
+    catalogue = new TestCatalogue(app);
+    await addPool('agents', { one: farExpiry(), two: farExpiry() });
+    await addPool('spare', { last: farExpiry() });
+    await catalogue.provider({
       name: 'plain',
       style: 'openai-style',
       baseUrl: supplier.url,
       credentials: [{ label: 'key', kind: 'bearer', secret: 'sim-plain' }],
     });
-    await shelf.model(
+    await catalogue.model(
       'sim-large-native',
       [{ provider: 'agents', upstreamModel: 'sim-large-native' }],
       agentRates,
     );
-    await shelf.model('renamed', [{ provider: 'agents' }], agentRates);
-    await shelf.model(
+    await catalogue.model('renamed', [{ provider: 'agents' }], agentRates);
+    await catalogue.model(
       'with-spare',
       [{ provider: 'agents' }, { provider: 'spare', region: 'us' }],
       agentRates,
     );
-    await shelf.model('plain-only', [{ provider: 'plain' }], agentRates);
-    await shelf.model('plain-first', [{ provider: 'plain' }, { provider: 'agents' }], agentRates);
+    await catalogue.model('plain-only', [{ provider: 'plain' }], agentRates);
+    await catalogue.model('plain-first', [{ provider: 'plain' }, { provider: 'agents' }], agentRates);
   });
   afterAll(async () => {
     await app.close();
@@ -72,8 +72,8 @@ describe('the native route', () => {
   beforeEach(() => supplier.clearRequests());
   afterEach(() => supplier.clearFaults());
 
-  const pool = (name: string, tokens: Readonly<Record<string, number>>): Promise<void> =>
-    shelf.provider({
+  const addPool = (name: string, tokens: Readonly<Record<string, number>>): Promise<void> =>
+    catalogue.provider({
       name,
       style: 'native-oauth',
       baseUrl: `${supplier.url}/v1`,
@@ -85,9 +85,9 @@ describe('the native route', () => {
       })),
     });
 
-  const post = (body: string, key = app.firstKeys?.demo): Promise<Answer> =>
+  const post = (body: string, key = app.firstKeys?.demo): Promise<NativeResponse> =>
     new Promise((resolve, reject) => {
-      const sent = httpRequest(`${app.url}/v1/native/responses`, {
+      const outgoing = httpRequest(`${app.url}/v1/native/responses`, {
         method: 'POST',
         headers: {
           authorization: `Bearer ${key}`,
@@ -97,8 +97,8 @@ describe('the native route', () => {
           'thread-id': 'thread-1',
         },
       });
-      sent.on('error', reject);
-      sent.on('response', (response) => {
+      outgoing.on('error', reject);
+      outgoing.on('response', (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
         response.on('error', reject);
@@ -111,13 +111,13 @@ describe('the native route', () => {
           }),
         );
       });
-      sent.end(body);
+      outgoing.end(body);
     });
 
-  const errorOf = ({ text }: Answer): Record<string, unknown> =>
+  const errorOf = ({ text }: NativeResponse): Record<string, unknown> =>
     (JSON.parse(text) as { error: Record<string, unknown> }).error;
 
-  const recordOf = async ({ headers }: Answer): Promise<Record<string, unknown> | undefined> => {
+  const recordOf = async ({ headers }: NativeResponse): Promise<Record<string, unknown> | undefined> => {
     const rows = await app.database.query<Record<string, unknown>>(
       'SELECT * FROM request_record WHERE request_id = $1',
       [headers['x-request-id']],
@@ -125,15 +125,15 @@ describe('the native route', () => {
     return rows[0];
   };
 
-  const keyWith = (
+  const createKey = (
     name: string,
     limits: Pick<NewKey, 'allowedRegions'>,
   ): Promise<{ id: number; text: string }> =>
     app.database.transaction(async (tx) => {
-      const people = tx.getRepository(UserAccount);
+      const users = tx.getRepository(UserAccount);
       const email = `${name}@example.com`;
-      const user = people.create({ email, displayName: name, status: 'active', billingExempt: true });
-      await people.insert(user);
+      const user = users.create({ email, displayName: name, status: 'active', billingExempt: true });
+      await users.insert(user);
       const owner = { userId: user.id, organisationId: null, departmentId: null, projectId: null };
       return app.application
         .get(KeysService, { strict: false })
@@ -145,8 +145,8 @@ describe('the native route', () => {
       (headers.authorization ?? '').replace('Bearer sim-', ''),
     );
 
-  test('passes the request and its answer on, byte for byte', async () => {
-    const body = asAgent('sim-large-native', 'Hello [[tokens=30]] [[think]]');
+  test('request and response are passed through byte for byte', async () => {
+    const body = agentBody('sim-large-native', 'Hello [[tokens=30]] [[think]]');
     const answer = await post(body);
     expect(answer.status).toBe(200);
     const [request] = await supplier.requests();
@@ -167,18 +167,18 @@ describe('the native route', () => {
     expect(answer.text).toContain('event: response.completed');
   });
 
-  test('replaces the name of the model where the supplier has another, and takes out what would steer', async () => {
+  test('model name is replaced by the upstream name, and steering fields are removed', async () => {
     const extra = ' "region":"eu", "api_base":"http://elsewhere.example",';
-    await post(asAgent('renamed', 'Hello', extra));
+    await post(agentBody('renamed', 'Hello', extra));
     const [request] = await supplier.requests();
-    // The rest is as it came, but for the space around what was spliced.
-    const spaceless = (text: string): string => text.replace(/\s/g, '');
-    expect(spaceless(request?.rawBody ?? '')).toBe(spaceless(asAgent('sim-large', 'Hello')));
+    // Everything else is unchanged, except for spaces next to the edits.
+    const withoutSpaces = (text: string): string => text.replace(/\s/g, '');
+    expect(withoutSpaces(request?.rawBody ?? '')).toBe(withoutSpaces(agentBody('sim-large', 'Hello')));
     expect(request?.rawBody).toContain('"store" : false');
   });
 
-  test('tells in headers, trailers and the record what it came to', async () => {
-    const answer = await post(asAgent('renamed', 'Hello [[tokens=7]]'));
+  test('headers, trailers and the record report cost and usage', async () => {
+    const answer = await post(agentBody('renamed', 'Hello [[tokens=7]]'));
     expect(answer.headers).toMatchObject({
       'x-svc-supplier': 'agents',
       'x-svc-region': 'eu',
@@ -206,8 +206,8 @@ describe('the native route', () => {
     });
   });
 
-  test('works at once over the built-in simulator', async () => {
-    const answer = await post(asAgent('sim-small', 'Hello [[tokens=5]]'));
+  test('native route works over the built-in simulator without setup', async () => {
+    const answer = await post(agentBody('sim-small', 'Hello [[tokens=5]]'));
     expect([answer.status, answer.headers['x-svc-supplier']]).toEqual([200, 'sandbox']);
     expect(answer.text).toContain('response.completed');
     expect(await recordOf(answer)).toMatchObject({ surface: 'native', output_tokens: 5 });
@@ -221,7 +221,7 @@ describe('the native route', () => {
     ['an object for a list', { stream: true, input: {} }, 'invalid_input', 'input'],
     ['no input', { stream: true }, 'invalid_input', 'input'],
     ['an empty list', { stream: true, input: [] }, 'invalid_request', 'input'],
-  ])('%s is 400', async (_what, body, code, param) => {
+  ])('%s returns 400', async (_what, body, code, param) => {
     const answer = await post(JSON.stringify({ model: 'renamed', ...body }));
     expect([answer.status, errorOf(answer)]).toEqual([400, expect.objectContaining({ code, param })]);
     expect(await supplier.requests()).toEqual([]);
@@ -231,8 +231,8 @@ describe('the native route', () => {
     ['nobody knows', 'no-such-model', 'model_not_found'],
     ['no supplier serves natively', 'plain-only', 'model_not_available'],
     ['is for something else', 'sim-embed', 'model_not_available'],
-  ])('a model that %s is 404, and no supplier hears of it', async (_what, model, code) => {
-    const answer = await post(asAgent(model, 'Hello'));
+  ])('model that %s returns 404 without a supplier call', async (_what, model, code) => {
+    const answer = await post(agentBody(model, 'Hello'));
     expect([answer.status, errorOf(answer)]).toEqual([
       404,
       expect.objectContaining({ code, param: 'model' }),
@@ -241,8 +241,8 @@ describe('the native route', () => {
     expect(await supplier.requests()).toEqual([]);
   });
 
-  test('a lane that does not serve it is none, so the next one is no failover', async () => {
-    const answer = await post(asAgent('plain-first', 'Hello'));
+  test('lane without native support is skipped without counting as a failover', async () => {
+    const answer = await post(agentBody('plain-first', 'Hello'));
     expect([answer.status, answer.headers['x-svc-supplier'], answer.headers['x-svc-failover']]).toEqual([
       200,
       'agents',
@@ -250,24 +250,24 @@ describe('the native route', () => {
     ]);
   });
 
-  test('a region that cannot be met is refused, be it the call’s or the key’s', async () => {
-    const called = await post(asAgent('renamed', 'Hello', '"region":"mars",'));
-    expect([called.status, errorOf(called).code]).toEqual([400, 'invalid_request']);
+  test('region of the request or the key that no lane has is refused', async () => {
+    const byRequest = await post(agentBody('renamed', 'Hello', '"region":"mars",'));
+    expect([byRequest.status, errorOf(byRequest).code]).toEqual([400, 'invalid_request']);
     await declareRegions(app.database, 'mars');
-    const { text } = await keyWith('martian', { allowedRegions: ['mars'] });
-    const keyed = await post(asAgent('renamed', 'Hello'), text);
-    expect([keyed.status, errorOf(keyed).code]).toEqual([503, 'sovereign_route_unavailable']);
+    const { text } = await createKey('martian', { allowedRegions: ['mars'] });
+    const byKey = await post(agentBody('renamed', 'Hello'), text);
+    expect([byKey.status, errorOf(byKey).code]).toEqual([503, 'sovereign_route_unavailable']);
     expect(await supplier.requests()).toEqual([]);
   });
 
-  test('a stream that breaks off ends in response.failed, on record with what was delivered', async () => {
+  test('stream that breaks off ends in response.failed and is recorded with what was delivered', async () => {
     await supplier.addFault({ fault: { kind: 'cut', after: 8 } });
-    const answer = await post(asAgent('renamed', 'Hello [[tokens=40]]'));
+    const answer = await post(agentBody('renamed', 'Hello [[tokens=40]]'));
     expect(answer.status).toBe(200);
     expect(answer.text).not.toContain('response.completed');
-    const last = answer.text.trim().split('\n\n').at(-1) ?? '';
-    expect(last).toMatch(/^event: response\.failed\ndata: /);
-    expect(JSON.parse(last.slice(last.indexOf('{')))).toMatchObject({
+    const lastEvent = answer.text.trim().split('\n\n').at(-1) ?? '';
+    expect(lastEvent).toMatch(/^event: response\.failed\ndata: /);
+    expect(JSON.parse(lastEvent.slice(lastEvent.indexOf('{')))).toMatchObject({
       type: 'response.failed',
       response: { status: 'failed', error: { code: 'stream_interrupted' } },
     });
@@ -280,16 +280,16 @@ describe('the native route', () => {
     expect(Number(record?.cost_nano)).toBeGreaterThan(0);
   });
 
-  test("a supplier's failure in the middle ends in response.failed without the supplier's words", async () => {
+  test("supplier failure during a stream ends in response.failed without the supplier's message", async () => {
     await supplier.addFault({ fault: { kind: 'error-event', after: 8, message: 'ran out of room' } });
-    const answer = await post(asAgent('renamed', 'Hello [[tokens=40]]'));
+    const answer = await post(agentBody('renamed', 'Hello [[tokens=40]]'));
     expect(answer.text).not.toContain('ran out of room');
     expect(answer.text.match(/"type":"response\.failed"/g)).toHaveLength(1);
     expect(answer.text).not.toContain('response.completed');
     expect(await recordOf(answer)).toMatchObject({ code: 'stream_error', usage_source: 'estimated' });
   });
 
-  test('what the supplier finds wrong is said in its words', async () => {
+  test("supplier's validation error is passed on with its message", async () => {
     const answer = await post(
       JSON.stringify({ model: 'renamed', stream: true, input: [{ role: 'nobody', content: 'x' }] }),
     );
@@ -300,80 +300,80 @@ describe('the native route', () => {
     });
   });
 
-  test('a budget that cannot take the whole answer is a refusal: no bound is written into the request', async () => {
-    const { id, text } = await keyWith('careful', {});
+  test('budget too small for the complete output returns 402, and no cap is written into the request', async () => {
+    const { id, text } = await createKey('careful', {});
     const limits = app.application.get(Limits, { strict: false });
-    // An answer of 8,000 tokens at two dollars a million.
+    // Less than 8,000 output tokens at $2 per 1M.
     await app.database.transaction((tx) =>
       limits.set(tx, { kind: 'key', id }, { period: 'daily', limit: 10_000_000n }),
     );
-    const refused = await post(asAgent('renamed', 'Hello'), text);
-    expect([refused.status, errorOf(refused).code]).toEqual([402, 'budget_exceeded']);
+    const refusal = await post(agentBody('renamed', 'Hello'), text);
+    expect([refusal.status, errorOf(refusal).code]).toEqual([402, 'budget_exceeded']);
     expect(await supplier.requests()).toEqual([]);
-    // Without the tool that the supplier runs, which needs the price of several readings.
-    const bounded = asAgent('renamed', 'Hello [[tokens=20]]', '"max_output_tokens":1000,');
-    expect((await post(bounded.replace(', {"type":"web_search"}', ''), text)).status).toBe(200);
+    // Drops web search, whose hold includes several searches.
+    const boundedBody = agentBody('renamed', 'Hello [[tokens=20]]', '"max_output_tokens":1000,');
+    expect((await post(boundedBody.replace(', {"type":"web_search"}', ''), text)).status).toBe(200);
   });
 
-  describe('with a pool of tokens', () => {
+  describe('Token pool', () => {
     const eventsOf = async (provider: string): Promise<string[]> =>
       (await app.application.get(TokenEvents, { strict: false }).find({ provider }))
         .map(({ keyName, kind }) => `${keyName} ${kind}`)
         .sort();
 
-    /** Events are written beside the calls. */
-    const eventsAre = async (provider: string, expected: readonly string[]): Promise<void> => {
+    /** Waits, because events are stored asynchronously. */
+    const expectEvents = async (provider: string, expected: readonly string[]): Promise<void> => {
       await until(async () => (await eventsOf(provider)).length >= expected.length);
       expect(await eventsOf(provider)).toEqual(expected);
     };
 
-    test('one that has ended is renewed before it is used', async () => {
-      await pool('ending', { ending: soon() });
-      await shelf.model('on-ending', [{ provider: 'ending' }], agentRates);
-      const before = issuer.bodies.length;
-      expect((await post(asAgent('on-ending', 'Hello'))).status).toBe(200);
-      expect(issuer.bodies.slice(before)).toEqual([
+    test('expiring token is refreshed before use', async () => {
+      await addPool('ending', { ending: nearExpiry() });
+      await catalogue.model('on-ending', [{ provider: 'ending' }], agentRates);
+      const requestsBefore = issuer.bodies.length;
+      expect((await post(agentBody('on-ending', 'Hello'))).status).toBe(200);
+      expect(issuer.bodies.slice(requestsBefore)).toEqual([
         'grant_type=refresh_token&refresh_token=refresh-ending&client_id=agent',
       ]);
-      expect(await tokensUsed()).toEqual([`new-${issued}`]);
-      await eventsAre('ending', ['ending refreshed']);
+      expect(await tokensUsed()).toEqual([`new-${issuedTokens}`]);
+      await expectEvents('ending', ['ending refreshed']);
     });
 
-    test('one that is refused gives way to the next, in the same request', async () => {
-      await pool('refusing', { refused: later(), taken: later() });
-      await shelf.model('on-refusing', [{ provider: 'refusing' }], agentRates);
+    test('refused token gives way to the next one within the request', async () => {
+      await addPool('refusing', { refused: farExpiry(), taken: farExpiry() });
+      await catalogue.model('on-refusing', [{ provider: 'refusing' }], agentRates);
       await supplier.addFault({ match: { key: 'sim-refused' }, fault: { kind: 'status', status: 401 } });
-      for (let turn = 0; turn < 2; turn += 1) {
-        const answer = await post(asAgent('on-refusing', `Turn ${turn}`));
+      for (let round = 0; round < 2; round += 1) {
+        const answer = await post(agentBody('on-refusing', `Turn ${round}`));
         expect([answer.status, answer.headers['x-svc-failover']]).toEqual([200, 'false']);
         expect(answer.text).toContain('response.completed');
       }
-      // Either of the two may be first; the refused one is asked once and then rests.
+      // Either token can come first; the refused one is used once, then skipped.
       expect((await tokensUsed()).filter((token) => token === 'refused')).toHaveLength(1);
-      await eventsAre('refusing', ['refused refreshed', 'refused rejected']);
+      await expectEvents('refusing', ['refused refreshed', 'refused rejected']);
     });
 
-    test('one that is used up gives way as well, and the caller is told when when all are', async () => {
-      await pool('limited', { first: later(), second: later() });
-      await shelf.model('on-limited', [{ provider: 'limited' }], agentRates);
+    test('rate-limited token gives way to the next, and retry-after is returned when all are limited', async () => {
+      await addPool('limited', { first: farExpiry(), second: farExpiry() });
+      await catalogue.model('on-limited', [{ provider: 'limited' }], agentRates);
       const limit = { kind: 'status', status: 429, headers: { 'retry-after': '77' } } as const;
       await supplier.addFault({ match: { key: 'sim-first' }, fault: limit });
       for (const text of ['One', 'Two']) {
-        expect((await post(asAgent('on-limited', text))).status).toBe(200);
+        expect((await post(agentBody('on-limited', text))).status).toBe(200);
       }
       expect((await tokensUsed()).filter((token) => token === 'first')).toHaveLength(1);
       await supplier.addFault({ match: { key: 'sim-second' }, fault: limit });
-      const answer = await post(asAgent('on-limited', 'Three'));
+      const answer = await post(agentBody('on-limited', 'Three'));
       expect([answer.status, errorOf(answer).code]).toEqual([429, 'supplier_limit']);
       expect(Number(answer.headers['retry-after'])).toBeGreaterThanOrEqual(1);
       expect(Number(answer.headers['retry-after'])).toBeLessThanOrEqual(77);
     });
 
-    test('when a supplier refuses them all, the next lane serves', async () => {
+    test('next lane serves when a supplier refuses every token', async () => {
       for (const key of ['sim-one', 'sim-two']) {
         await supplier.addFault({ match: { key }, fault: { kind: 'status', status: 401 } });
       }
-      const answer = await post(asAgent('with-spare', 'Hello'));
+      const answer = await post(agentBody('with-spare', 'Hello'));
       expect([answer.status, answer.headers['x-svc-supplier'], answer.headers['x-svc-failover']]).toEqual([
         200,
         'spare',
@@ -382,11 +382,11 @@ describe('the native route', () => {
       expect((await tokensUsed()).sort()).toEqual(['last', 'one', 'two']);
     });
 
-    test('what is wrong with a token is never the caller’s 401', async () => {
-      await pool('lost', { lost: later() });
-      await shelf.model('on-lost', [{ provider: 'lost' }], agentRates);
+    test("refused token never becomes the caller's 401", async () => {
+      await addPool('lost', { lost: farExpiry() });
+      await catalogue.model('on-lost', [{ provider: 'lost' }], agentRates);
       await supplier.addFault({ match: { key: 'sim-lost' }, fault: { kind: 'status', status: 401 } });
-      const answer = await post(asAgent('on-lost', 'Hello'));
+      const answer = await post(agentBody('on-lost', 'Hello'));
       expect(answer.status).toBeGreaterThanOrEqual(502);
       expect(answer.text).not.toContain('sim-lost');
     });

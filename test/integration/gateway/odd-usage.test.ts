@@ -3,31 +3,36 @@ import { Metrics } from '#product/platform';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer } from '../../support/customer';
 import { until } from '../../support/until';
-import { ModelShelf } from './model-shelf';
-import { events, ScriptedSupplier } from './scripted-supplier';
+import { TestCatalogue } from './test-catalogue';
+import { events, FixedResponseSupplier } from './fixed-response-supplier';
 
-describe('a usage report with odd details', () => {
+describe('Usage report with invalid details', () => {
   let app: TestApp;
-  let supplier: ScriptedSupplier;
+  let supplier: FixedResponseSupplier;
   let key: string;
 
   beforeAll(async () => {
-    supplier = await ScriptedSupplier.start();
+    supplier = await FixedResponseSupplier.start();
     app = await startTestApp({ environment: { SUPPLIER_ALLOW: '127.0.0.1' } });
-    const shelf = new ModelShelf(app);
+    const catalogue = new TestCatalogue(app);
     const provider = {
       baseUrl: supplier.url,
       regions: ['eu'],
       credentials: [{ label: 'one', kind: 'bearer' as const, secret: 'sim-canary-of-ours' }],
     };
-    await shelf.provider({ ...provider, name: 'chatty', style: 'openai-style', settings: {} });
-    await shelf.provider({ ...provider, name: 'wordy', style: 'messages-style', settings: {} });
-    await shelf.provider({ ...provider, name: 'ranker', style: 'cohere-rerank', settings: {} });
+    await catalogue.provider({ ...provider, name: 'chatty', style: 'openai-style', settings: {} });
+    await catalogue.provider({ ...provider, name: 'wordy', style: 'messages-style', settings: {} });
+    await catalogue.provider({ ...provider, name: 'ranker', style: 'cohere-rerank', settings: {} });
     const rates = { input: usd('1'), output: usd('2'), uses: { web_search: parseUsd('0.01') } };
-    await shelf.model('writer', [{ provider: 'chatty', upstreamModel: 'writer-1' }], rates);
-    await shelf.model('searcher', [{ provider: 'wordy', upstreamModel: 'searcher-1' }], rates);
-    const perUnit = { perCallNano: parseUsd('0.002') };
-    await shelf.model('ranking', [{ provider: 'ranker', upstreamModel: 'ranker-1' }], perUnit, 'rerank');
+    await catalogue.model('writer', [{ provider: 'chatty', upstreamModel: 'writer-1' }], rates);
+    await catalogue.model('searcher', [{ provider: 'wordy', upstreamModel: 'searcher-1' }], rates);
+    const perUnitRates = { perCallNano: parseUsd('0.002') };
+    await catalogue.model(
+      'ranking',
+      [{ provider: 'ranker', upstreamModel: 'ranker-1' }],
+      perUnitRates,
+      'rerank',
+    );
     ({ key } = await addCustomer(app, 'payer', 100_000_000_000n));
   });
   afterAll(async () => {
@@ -38,7 +43,7 @@ describe('a usage report with odd details', () => {
   const metricOf = async (name: string): Promise<string[]> =>
     (await app.application.get(Metrics).text()).split('\n').filter((line) => line.startsWith(name));
 
-  async function ask(path: string, body: object) {
+  async function sendRequest(path: string, body: object) {
     const answer = await fetch(`${app.url}/v1/${path}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -54,7 +59,7 @@ describe('a usage report with odd details', () => {
   }
 
   const messages = [{ role: 'user', content: 'x'.repeat(2_000) }];
-  const chatAnswer = (usage: object): object => ({
+  const chatResponse = (usage: object): object => ({
     id: 'chatcmpl-1',
     object: 'chat.completion',
     created: 1,
@@ -104,10 +109,15 @@ describe('a usage report with odd details', () => {
       },
       'total_tokens is not the sum of its parts',
     ],
-  ])('%s', (_name, usage, named) => {
-    test.each([false, true])('is charged for the rest of its figures, streaming: %s', async (stream) => {
-      supplier.answer = stream ? chatStream(usage) : chatAnswer(usage);
-      const record = await ask('chat/completions', { model: 'writer', messages, max_tokens: 2_000, stream });
+  ])('Usage report with %s', (_name, usage, named) => {
+    test.each([false, true])('report is charged for its valid figures, streaming: %s', async (stream) => {
+      supplier.answer = stream ? chatStream(usage) : chatResponse(usage);
+      const record = await sendRequest('chat/completions', {
+        model: 'writer',
+        messages,
+        max_tokens: 2_000,
+        stream,
+      });
       expect(record).toMatchObject({ input_tokens: 600, usage_source: 'supplier', excess: null });
       expect(BigInt(String(record.cost_nano))).toBe(600n * 1_000n + 400n * 2_000n);
       if (named === null) return;
@@ -115,22 +125,22 @@ describe('a usage report with odd details', () => {
     });
   });
 
-  test('is counted by supplier, model and field', async () => {
+  test('ignored details are counted by supplier, model and field', async () => {
     const lines = await metricOf('gateway_ignored_usage_details_total');
     expect(lines.join('\n')).toContain('provider="chatty",model="writer-1",field="prompt_tokens"} 2');
   });
 
-  test('with reasoning one above the output is charged at the larger figure', async () => {
-    supplier.answer = messagesAnswer({
+  test('reasoning one token above the output is charged at the larger figure', async () => {
+    supplier.answer = messagesResponse({
       input_tokens: 600,
       output_tokens: 400,
       output_tokens_details: { thinking_tokens: 401 },
     });
-    const record = await ask('messages', { model: 'searcher', messages, max_tokens: 2_000 });
+    const record = await sendRequest('messages', { model: 'searcher', messages, max_tokens: 2_000 });
     expect(record).toMatchObject({ input_tokens: 600, reasoning_tokens: 401, output_tokens: 0 });
   });
 
-  const messagesAnswer = (usage: object): object => ({
+  const messagesResponse = (usage: object): object => ({
     id: 'msg_1',
     type: 'message',
     role: 'assistant',
@@ -140,7 +150,7 @@ describe('a usage report with odd details', () => {
     stop_sequence: null,
     usage,
   });
-  const searching = { tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 4 }] };
+  const searchTools = { tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 4 }] };
   const millionSearches = {
     input_tokens: 600,
     output_tokens: 400,
@@ -151,9 +161,14 @@ describe('a usage report with odd details', () => {
    * "Tool uses and search units have no plausibility bound: one report of 1,000,000 takes a wallet of $1 to −$9,999.
    * Bounded by what was requested and by the hold; the excess is quarantined for an operator".
    */
-  test('that counts 1,000,000 tool uses is charged for those that were requested', async () => {
-    supplier.answer = messagesAnswer(millionSearches);
-    const record = await ask('messages', { model: 'searcher', messages, max_tokens: 500, ...searching });
+  test('report of 1,000,000 tool uses is charged for the requested ones', async () => {
+    supplier.answer = messagesResponse(millionSearches);
+    const record = await sendRequest('messages', {
+      model: 'searcher',
+      messages,
+      max_tokens: 500,
+      ...searchTools,
+    });
     expect(record).toMatchObject({ uses: { web_search: 4 }, excess: { web_search: 999_996 } });
     expect(BigInt(String(record.cost_nano))).toBe(600n * 1_000n + 400n * 2_000n + 4n * 10_000_000n);
     await until(() => app.log.some((line) => line.includes('wordy reported more web_search')));
@@ -161,21 +176,21 @@ describe('a usage report with odd details', () => {
     expect(lines.join('\n')).toContain('provider="wordy",model="searcher-1",kind="web_search"} 1');
   });
 
-  test('that counts tool uses nobody requested is charged up to the hold', async () => {
-    supplier.answer = messagesAnswer(millionSearches);
-    const record = await ask('messages', { model: 'searcher', messages, max_tokens: 20_000 });
+  test('report of unrequested tool uses is charged up to the hold', async () => {
+    supplier.answer = messagesResponse(millionSearches);
+    const record = await sendRequest('messages', { model: 'searcher', messages, max_tokens: 20_000 });
     const cost = BigInt(String(record.cost_nano));
-    // Held: at most 2,400 input tokens and 20,000 output tokens, which leave room for four searches.
+    // The hold covers at most 2,400 input and 20,000 output tokens, which leaves room for four searches.
     expect(cost).toBeLessThan(50_000_000n);
     expect(record).toMatchObject({ uses: { web_search: 4 }, excess: { web_search: 999_996 } });
   });
 
-  test('that counts 1,000,000 search units is charged for those that the documents can take', async () => {
+  test('report of 1,000,000 search units is charged for those that the documents can use', async () => {
     supplier.answer = {
       results: [{ index: 0, relevance_score: 0.5 }],
       meta: { billed_units: { search_units: 1_000_000 } },
     };
-    const record = await ask('rerank', { model: 'ranking', query: 'x', documents: ['y'] });
+    const record = await sendRequest('rerank', { model: 'ranking', query: 'x', documents: ['y'] });
     expect(record).toMatchObject({ calls: 1, cost_nano: '2000000', excess: { calls: 999_999 } });
   });
 });

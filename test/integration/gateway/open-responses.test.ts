@@ -1,10 +1,10 @@
 import { startTestApp, type TestApp } from '../../support/app';
 import { startSimulator, type Simulator } from '../../support/simulator';
-import { ModelShelf } from './model-shelf';
-import { openResponsesFaults, openResponsesIn, openResponsesItems } from '../../support/open-responses';
+import { TestCatalogue } from './test-catalogue';
+import { findOpenResponsesFaults, readOpenResponses, openResponsesItems } from '../../support/open-responses';
 
-/** Fields of a response object are present on every lane, native and converted. */
-describe('the Open Responses compliance suite', () => {
+/** Checks that a response object has all fields on every lane, native and converted. */
+describe('Open Responses compliance suite', () => {
   let app: TestApp;
   let supplier: Simulator;
 
@@ -20,13 +20,13 @@ describe('the Open Responses compliance suite', () => {
   beforeAll(async () => {
     supplier = await startSimulator();
     app = await startTestApp({ environment: { SUPPLIER_ALLOW: '127.0.0.1' } });
-    const shelf = new ModelShelf(app);
+    const catalogue = new TestCatalogue(app);
     for (const name of laneNames) {
       const { style, settings } = lanes[name];
       const kind = style === 'openai-style' ? 'bearer' : 'header';
       const credential = { label: 'key', kind, secret: 'sim-key' } as const;
-      await shelf.provider({ name, style, settings, baseUrl: supplier.url, credentials: [credential] });
-      await shelf.model(`on-${name}`, [{ provider: name }]);
+      await catalogue.provider({ name, style, settings, baseUrl: supplier.url, credentials: [credential] });
+      await catalogue.model(`on-${name}`, [{ provider: name }]);
     }
   });
   afterAll(async () => {
@@ -35,13 +35,13 @@ describe('the Open Responses compliance suite', () => {
   });
 
   async function textOf(body: object): Promise<string> {
-    const reply = await fetch(`${app.url}/v1/responses`, {
+    const response = await fetch(`${app.url}/v1/responses`, {
       method: 'POST',
       headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-    expect(reply.status).toBe(200);
-    return reply.text();
+    expect(response.status).toBe(200);
+    return response.text();
   }
 
   const cases = laneNames.flatMap((lane) =>
@@ -49,14 +49,14 @@ describe('the Open Responses compliance suite', () => {
   );
   test.each(cases)('%s passes on the %s lane', async (item, lane, body) => {
     const text = await textOf({ model: `on-${lane}`, ...body });
-    expect(openResponsesFaults(item, openResponsesIn(item, text))).toEqual([]);
+    expect(findOpenResponsesFaults(item, readOpenResponses(item, text))).toEqual([]);
   });
 
-  test.each(laneNames)('repeats what the request says on the %s lane', async (lane) => {
-    const said = { store: false, prompt_cache_key: 'k', max_tool_calls: 3, metadata: { a: 'b' } };
+  test.each(laneNames)('response echoes store: false on the %s lane', async (lane) => {
+    const echoedFields = { store: false, prompt_cache_key: 'k', max_tool_calls: 3, metadata: { a: 'b' } };
     for (const item of ['basic-response', 'streaming-response']) {
-      const text = await textOf({ model: `on-${lane}`, ...openResponsesItems[item], ...said });
-      const responses = openResponsesIn(item, text);
+      const text = await textOf({ model: `on-${lane}`, ...openResponsesItems[item], ...echoedFields });
+      const responses = readOpenResponses(item, text);
       expect(responses.length).toBeGreaterThan(0);
       for (const response of responses) expect(response.store).toBe(false);
     }

@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { Limits } from '#product/billing';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer } from '../../support/customer';
-import { signIn } from '../../support/people';
+import { signIn } from '../../support/users';
 import { type Simulator, startSimulator } from '../../support/simulator';
 
 let supplier: Simulator;
@@ -18,7 +18,7 @@ afterAll(async () => {
 });
 
 /** Charges are on their way to the database, but cannot be committed until the lock is released. */
-test('after a burst the key’s page shows as used what the refusal does not count as left', async () => {
+test('key page and budget refusal agree on the used amount after a burst', async () => {
   const limit = 0.6;
   const { key, keyId, userId } = await addCustomer(app, 'bursting', 10_000_000_000n);
   const cookie = await signIn(app, userId);
@@ -37,35 +37,35 @@ test('after a burst the key’s page shows as used what the refusal does not cou
         messages: [{ role: 'user', content: 'x [[tokens=4000]]' }],
       }),
     });
-  const used = async (): Promise<number> => {
+  const readUsed = async (): Promise<number> => {
     const answer = await fetch(`${app.url}/v1/key`, { headers: { authorization: `Bearer ${key}` } });
     return ((await answer.json()) as { budget_used: number }).budget_used;
   };
-  const page = async (): Promise<string> =>
+  const readPage = async (): Promise<string> =>
     (await fetch(`${app.url}/dashboard/keys/${keyId}`, { headers: { cookie, accept: 'text/html' } })).text();
 
   const costs: number[] = [];
   const costOf = ({ headers }: Response): number => Number(headers.get('x-svc-cost-usd'));
   costs.push(costOf(await call()));
-  expect(await used()).toBeCloseTo(costs[0]!, 9);
+  expect(await readUsed()).toBeCloseTo(costs[0]!, 9);
   const owner = new Client(app.environment['MIGRATION_DATABASE_URL']);
   await owner.connect();
   await owner.query('BEGIN; LOCK TABLE request_record IN SHARE MODE');
-  const next = await call();
-  expect(next.status).toBe(200);
-  costs.push(costOf(next));
-  const readings = Promise.all([used(), page()]);
-  // Readings that do not wait for the charge have answered by the end of these.
+  const blockedResponse = await call();
+  expect(blockedResponse.status).toBe(200);
+  costs.push(costOf(blockedResponse));
+  const pendingReadings = Promise.all([readUsed(), readPage()]);
+  // Readings that do not wait for the charge have returned by the end of these.
   for (let probe = 0; probe < 20; probe += 1) await fetch(`${app.url}/health`);
   await owner.query('ROLLBACK');
   await owner.end();
-  const [shown, shownOnPage] = await readings;
+  const [reportedUsage, pageText] = await pendingReadings;
   const sum = costs.reduce((one, other) => one + other);
-  expect(shown).toBeCloseTo(sum, 9);
-  expect(shownOnPage).toContain(`$${(Math.ceil(sum * 100) / 100).toFixed(2)} of $0.60`);
+  expect(reportedUsage).toBeCloseTo(sum, 9);
+  expect(pageText).toContain(`$${(Math.ceil(sum * 100) / 100).toFixed(2)} of $0.60`);
 
   let answer = await call();
   while (answer.status === 200) answer = await call();
   const { error } = (await answer.json()) as { error: { details: { remaining_usd: string } } };
-  expect((await used()) + Number(error.details.remaining_usd)).toBeCloseTo(limit, 9);
+  expect((await readUsed()) + Number(error.details.remaining_usd)).toBeCloseTo(limit, 9);
 });

@@ -2,20 +2,20 @@ import { parseUsdPerMillion } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer } from '../../support/customer';
 import { until } from '../../support/until';
-import { ModelShelf } from './model-shelf';
-import { events, ScriptedSupplier } from './scripted-supplier';
+import { TestCatalogue } from './test-catalogue';
+import { events, FixedResponseSupplier } from './fixed-response-supplier';
 
-/** The model reads 200,000 tokens; its maker bills pictures at a multiple of what they take of those. */
-describe('a supplier’s report has to be plausible', () => {
+/** The model reads 200,000 tokens, and its vendor bills images at a multiple of the tokens they occupy. */
+describe('Plausibility of usage reports', () => {
   let app: TestApp;
-  let supplier: ScriptedSupplier;
+  let supplier: FixedResponseSupplier;
   let key: string;
 
   beforeAll(async () => {
-    supplier = await ScriptedSupplier.start();
+    supplier = await FixedResponseSupplier.start();
     app = await startTestApp({ environment: { SUPPLIER_ALLOW: '127.0.0.1' } });
-    const shelf = new ModelShelf(app);
-    await shelf.provider({
+    const catalogue = new TestCatalogue(app);
+    await catalogue.provider({
       name: 'maker',
       style: 'openai-style',
       settings: { profile: 'openai' },
@@ -23,7 +23,7 @@ describe('a supplier’s report has to be plausible', () => {
       regions: ['eu'],
       credentials: [{ label: 'one', kind: 'bearer', secret: 'sim-canary-of-ours' }],
     });
-    await shelf.model('seeing', [{ provider: 'maker', upstreamModel: 'gpt-4o-mini' }], {
+    await catalogue.model('seeing', [{ provider: 'maker', upstreamModel: 'gpt-4o-mini' }], {
       input: parseUsdPerMillion('0.15'),
       output: parseUsdPerMillion('0.6'),
     });
@@ -39,7 +39,7 @@ describe('a supplier’s report has to be plausible', () => {
     completion_tokens: 2,
     total_tokens: prompt + 2,
   });
-  const answerOf = (prompt: number): object => ({
+  const responseOf = (prompt: number): object => ({
     id: 'chatcmpl-1',
     object: 'chat.completion',
     created: 1,
@@ -60,7 +60,7 @@ describe('a supplier’s report has to be plausible', () => {
   };
 
   const recordOf = async (pictures: number, stream: boolean, prompt: number) => {
-    supplier.answer = stream ? streamOf(prompt) : answerOf(prompt);
+    supplier.answer = stream ? streamOf(prompt) : responseOf(prompt);
     const picture = { type: 'image_url', image_url: { url: 'https://pictures.example/a.png' } };
     const content = [{ type: 'text', text: 'x' }, ...Array.from({ length: pictures }, () => picture)];
     const answer = await fetch(`${app.url}/v1/chat/completions`, {
@@ -85,8 +85,8 @@ describe('a supplier’s report has to be plausible', () => {
   describe.each([
     ['whole', false],
     ['streamed', true],
-  ])('of an answer that is %s', (_name, stream) => {
-    test('is believed, however large, where as much was held', async () => {
+  ])('Usage report of a %s response', (_name, stream) => {
+    test('report is accepted, however large, if as much was held', async () => {
       const prompt = 60 * 48_169;
       expect(await recordOf(60, stream, prompt)).toEqual({
         input_tokens: prompt,
@@ -95,14 +95,14 @@ describe('a supplier’s report has to be plausible', () => {
       });
     });
 
-    test('is believed up to what the model can read', async () => {
+    test("report is accepted up to the model's context", async () => {
       expect(await recordOf(0, stream, 199_990)).toMatchObject({
         input_tokens: 199_990,
         usage_source: 'supplier',
       });
     });
 
-    test('is charged up to what the request could use where it is more, and told', async () => {
+    test('report above what the request could use is charged by estimate and logged', async () => {
       const record = await recordOf(0, stream, 200_001);
       expect(record).toMatchObject({ output_tokens: 2, usage_source: 'estimated' });
       const input = Number(record?.input_tokens);

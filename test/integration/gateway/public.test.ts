@@ -3,7 +3,7 @@ import request from 'supertest';
 import { catalogue } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 
-describe('the gateway tells everybody some things', () => {
+describe('Public endpoints', () => {
   let app: TestApp;
   let server: Server;
 
@@ -13,18 +13,18 @@ describe('the gateway tells everybody some things', () => {
   });
   afterAll(() => app.close());
 
-  test.each(['/health', '/health/live', '/health/ready'])('%s', async (path) => {
+  test.each(['/health', '/health/live', '/health/ready'])('%s returns ok', async (path) => {
     await request(server).get(path).expect(200, { status: 'ok' });
   });
 
-  test('the error catalogue, whole', async () => {
+  test('/v1/errors lists the complete error catalogue', async () => {
     const { body } = (await request(server).get('/v1/errors').expect(200)) as {
       body: { data: { code: string }[] };
     };
     expect(body.data.map(({ code }) => code).sort()).toEqual([...catalogue.keys()].sort());
   });
 
-  test('one code: what it means, what to do, and whether it happens here', async () => {
+  test('/v1/errors/{code} describes one error and whether it can occur here', async () => {
     const { body } = await request(server).get('/v1/errors/budget_exceeded').expect(200);
     expect(body).toMatchObject({
       code: 'budget_exceeded',
@@ -36,7 +36,7 @@ describe('the gateway tells everybody some things', () => {
     });
   });
 
-  test('a code there is not', async () => {
+  test('unknown error code returns 404', async () => {
     const { body } = await request(server).get('/v1/errors/made_up').expect(404);
     expect(body).toMatchObject({ error: { code: 'not_found', param: 'code' } });
   });

@@ -2,7 +2,7 @@ import { BudgetRaises, Limits } from '#product/billing';
 import { Organisation, UserAccount } from '#product/identity';
 import { parseUsd } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
-import { addKey, addUser } from '../../support/people';
+import { addKey, addUser } from '../../support/users';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { until } from '../../support/until';
 
@@ -18,18 +18,18 @@ afterAll(async () => {
   await supplier.stop();
 });
 
-test('a budget of an organisation that is used up lets requests through while it is raised', async () => {
+test('exhausted organisation budget accepts requests while it is raised', async () => {
   const organisations = app.database.source.getRepository(Organisation);
-  const made = organisations.create({ name: 'Acme', slug: 'acme' });
-  await organisations.insert(made);
+  const organisation = organisations.create({ name: 'Acme', slug: 'acme' });
+  await organisations.insert(organisation);
   const userId = await addUser(app);
-  await app.database.source.getRepository(UserAccount).update(userId, { organisationId: made.id });
+  await app.database.source.getRepository(UserAccount).update(userId, { organisationId: organisation.id });
   const { text } = await addKey(app, userId);
-  const scope = { kind: 'organisation', id: made.id } as const;
+  const scope = { kind: 'organisation', id: organisation.id } as const;
   const raises = app.application.get(BudgetRaises, { strict: false });
-  const write = (work: Parameters<typeof app.database.transaction>[0]) =>
+  const inTransaction = (work: Parameters<typeof app.database.transaction>[0]) =>
     app.database.transaction(work, { withoutActivity: 'test' });
-  const ask = async (): Promise<number> =>
+  const sendRequest = async (): Promise<number> =>
     (
       await fetch(`${app.url}/v1/chat/completions`, {
         method: 'POST',
@@ -42,17 +42,17 @@ test('a budget of an organisation that is used up lets requests through while it
       })
     ).status;
   const rule = { limit: 1n, period: 'monthly' } as const;
-  await write((tx) => app.application.get(Limits, { strict: false }).set(tx, scope, rule));
-  expect(await ask()).toBe(402);
+  await inTransaction((tx) => app.application.get(Limits, { strict: false }).set(tx, scope, rule));
+  expect(await sendRequest()).toBe(402);
   const raise = {
     amount: parseUsd('1'),
     reason: 'A fair.',
     endsAt: new Date(Date.now() + 60_000),
     by: userId,
   };
-  await write((tx) => raises.raise(tx, scope, raise));
-  // Nodes hear of it by an announcement.
-  await until(async () => (await ask()) === 200);
-  await write((tx) => raises.endAll(tx, scope));
-  await until(async () => (await ask()) === 402);
+  await inTransaction((tx) => raises.raise(tx, scope, raise));
+  // Nodes learn of the raise by an announcement.
+  await until(async () => (await sendRequest()) === 200);
+  await inTransaction((tx) => raises.endAll(tx, scope));
+  await until(async () => (await sendRequest()) === 402);
 });

@@ -6,13 +6,13 @@ import { startSimulator, type Simulator } from '../../support/simulator';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer, type Customer } from '../../support/customer';
 
-interface Row {
+interface RefusalRow {
   readonly code: string | null;
   readonly model: string | null;
   readonly surface: string;
 }
 
-describe('requests that are refused before a supplier is asked', () => {
+describe('Requests rejected before a supplier call', () => {
   let app: TestApp;
   let supplier: Simulator;
 
@@ -25,7 +25,7 @@ describe('requests that are refused before a supplier is asked', () => {
     await supplier.stop();
   });
 
-  const ask = (key: string, body: object = {}, id: string = randomUUID()): Promise<Response> =>
+  const sendRequest = (key: string, body: object = {}, id: string = randomUUID()): Promise<Response> =>
     fetch(`${app.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'x-request-id': id },
@@ -43,14 +43,19 @@ describe('requests that are refused before a supplier is asked', () => {
     return status;
   };
 
-  const many = async (count: number, one: (place: number) => Promise<Response>): Promise<number[]> => {
+  const sendSequentially = async (
+    count: number,
+    one: (place: number) => Promise<Response>,
+  ): Promise<number[]> => {
     const statuses: number[] = [];
     for (let place = 0; place < count; place += 1) statuses.push(await statusOf(one(place)));
     return statuses;
   };
 
-  const rowsOf = ({ keyId }: Customer): Promise<Row[]> =>
-    app.database.query<Row>('SELECT code, model, surface FROM request_record WHERE key_id = $1', [keyId]);
+  const rowsOf = ({ keyId }: Customer): Promise<RefusalRow[]> =>
+    app.database.query<RefusalRow>('SELECT code, model, surface FROM request_record WHERE key_id = $1', [
+      keyId,
+    ]);
 
   const auditOf = async (
     { keyId }: Customer,
@@ -75,55 +80,55 @@ describe('requests that are refused before a supplier is asked', () => {
     return sums;
   };
 
-  test('all are counted, few are records, and the key audit shows both', async () => {
+  test('every rejection is counted, a sample is recorded, and the key audit shows both', async () => {
     const customer = await addCustomer(app, 'poor');
-    const statuses = await many(45, () => ask(customer.key));
+    const statuses = await sendSequentially(45, () => sendRequest(customer.key));
     expect(new Set(statuses)).toEqual(new Set([403]));
-    expect(await statusOf(ask(customer.key, { messages: 'none' }))).toBe(400);
+    expect(await statusOf(sendRequest(customer.key, { messages: 'none' }))).toBe(400);
 
     const rows = await rowsOf(customer);
-    const spent = rows.filter(({ code }) => code === 'billing_limit_reached');
-    // The first, and the 11th, 21st, 31st and 41st; one more where a minute ended meanwhile.
-    expect(spent.length).toBeGreaterThanOrEqual(4);
-    expect(spent.length).toBeLessThanOrEqual(6);
-    expect(rows.length - spent.length).toBe(1);
+    const limitRows = rows.filter(({ code }) => code === 'billing_limit_reached');
+    // Records 1, 11, 21, 31 and 41, plus one if a minute ended meanwhile.
+    expect(limitRows.length).toBeGreaterThanOrEqual(4);
+    expect(limitRows.length).toBeLessThanOrEqual(6);
+    expect(rows.length - limitRows.length).toBe(1);
 
     const { refusals, data } = await auditOf(customer);
     expect(data).toHaveLength(rows.length);
-    const [other] = rows.filter(({ code }) => code !== 'billing_limit_reached');
-    expect(totals(refusals)).toEqual({ billing_limit_reached: 45, [String(other?.code)]: 1 });
+    const [otherRow] = rows.filter(({ code }) => code !== 'billing_limit_reached');
+    expect(totals(refusals)).toEqual({ billing_limit_reached: 45, [String(otherRow?.code)]: 1 });
     for (const { hour } of refusals) expect(hour).toMatch(/^\d{4}-\d\d-\d\dT\d\d:00:00\.000Z$/);
     expect((await auditOf(customer, 'to=2020-01-01T00:00:00Z')).refusals).toEqual([]);
     expect((await auditOf(customer, 'from=2099-01-01T00:00:00Z')).refusals).toEqual([]);
   });
 
-  test('a rate limit that refuses before the body is read is on record as well', async () => {
+  test('rate limit that rejects before the body is read is recorded too', async () => {
     const customer = await addCustomer(app, 'hasty', 10_000_000_000n, { rateLimitRpm: 1 });
-    const statuses = await many(8, () => ask(customer.key));
+    const statuses = await sendSequentially(8, () => sendRequest(customer.key));
     expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(6);
-    const refused = (await rowsOf(customer)).filter(({ code }) => code === 'rate_limit_exceeded');
-    expect(refused.length).toBeGreaterThanOrEqual(1);
-    expect(refused[0]).toEqual({ code: 'rate_limit_exceeded', model: null, surface: 'chat' });
+    const rateLimitRows = (await rowsOf(customer)).filter(({ code }) => code === 'rate_limit_exceeded');
+    expect(rateLimitRows.length).toBeGreaterThanOrEqual(1);
+    expect(rateLimitRows[0]).toEqual({ code: 'rate_limit_exceeded', model: null, surface: 'chat' });
     const { refusals } = await auditOf(customer);
     expect(totals(refusals).rate_limit_exceeded).toBe(statuses.filter((status) => status === 429).length);
   });
 
-  test('a refusal that had attempts is always a record, and is not counted as one', async () => {
+  test('rejection with attempts is always recorded and not counted as a refusal', async () => {
     const customer = await addCustomer(app, 'unlucky', 10_000_000_000n);
     await supplier.addFault({ times: 15, fault: { kind: 'status', status: 400 } });
-    await many(15, () => ask(customer.key));
+    await sendSequentially(15, () => sendRequest(customer.key));
     const rows = await rowsOf(customer);
     expect(rows).toHaveLength(15);
     expect((await auditOf(customer)).refusals).toEqual([]);
   });
 
-  test('one that was not kept is told apart from one that is not settled', async () => {
+  test('generation of an unrecorded refusal returns 404 that says it was refused', async () => {
     const customer = await addCustomer(app, 'curious');
     const ids = Array.from({ length: 3 }, () => randomUUID());
-    await many(3, (place) => ask(customer.key, {}, ids[place]));
-    const kept = new Set((await auditOf(customer)).data.map(({ request_id }) => request_id));
-    const lost = ids.find((id) => !kept.has(id));
-    const answer = await fetch(`${app.url}/v1/generations/${lost}`, {
+    await sendSequentially(3, (place) => sendRequest(customer.key, {}, ids[place]));
+    const recordedIds = new Set((await auditOf(customer)).data.map(({ request_id }) => request_id));
+    const unrecordedId = ids.find((id) => !recordedIds.has(id));
+    const answer = await fetch(`${app.url}/v1/generations/${unrecordedId}`, {
       headers: { authorization: `Bearer ${customer.key}` },
     });
     expect(answer.status).toBe(404);
@@ -132,10 +137,10 @@ describe('requests that are refused before a supplier is asked', () => {
     });
   });
 
-  test('a generation is the request that was carried out, also where its id was refused later', async () => {
+  test('generation is the executed request even if its id was refused later', async () => {
     const customer = await addCustomer(app, 'again', 10_000_000_000n, { rateLimitRpm: 1 });
     const id = randomUUID();
-    expect(await many(2, () => ask(customer.key, {}, id))).toEqual([200, 429]);
+    expect(await sendSequentially(2, () => sendRequest(customer.key, {}, id))).toEqual([200, 429]);
     expect(await rowsOf(customer)).toHaveLength(2);
     const answer = await fetch(`${app.url}/v1/generations/${id}`, {
       headers: { authorization: `Bearer ${customer.key}` },
@@ -143,32 +148,32 @@ describe('requests that are refused before a supplier is asked', () => {
     expect(await answer.json()).toMatchObject({ status: 200 });
   });
 
-  test('metrics count them by code, of whatever status', async () => {
+  test('metrics count rejections by code', async () => {
     const text = await app.application.get(Metrics).text();
     expect(text).toMatch(/gateway_rejections_total\{reason="billing_limit_reached"\} \d+/);
     expect(text).toMatch(/gateway_rejections_total\{reason="rate_limit_exceeded"\} \d+/);
   });
 
-  test('counts go with the records of dropped months, and money does not depend on them', async () => {
+  test('counts are deleted with dropped months, and money does not depend on them', async () => {
     await app.application.get(Refusals, { strict: false }).deleteBefore(new Date(Date.now() + 3_600_000));
     expect(await app.database.query('SELECT * FROM refusal_hour')).toEqual([]);
     expect((await verifyMoney(app.database)).addsUp).toBe(true);
   });
 
-  test('what is counted when the service stops is written', async () => {
+  test('counts are written when the service stops', async () => {
     const { DATABASE_URL: url = '', MIGRATION_DATABASE_URL: ownerUrl = '' } = app.environment;
-    const second = await startTestApp({
+    const stoppingNode = await startTestApp({
       sandboxUrl: supplier.url,
       sharedDatabase: { url, ownerUrl },
     });
-    const customer = await addCustomer(second, 'leaving');
-    const refused = await fetch(`${second.url}/v1/chat/completions`, {
+    const customer = await addCustomer(stoppingNode, 'leaving');
+    const refusal = await fetch(`${stoppingNode.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${customer.key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'sim-large', messages: [{ role: 'user', content: 'x' }] }),
     });
-    expect(refused.status).toBe(403);
-    await second.close();
+    expect(refusal.status).toBe(403);
+    await stoppingNode.close();
     const rows = await app.database.query('SELECT code, count FROM refusal_hour WHERE key_id = $1', [
       customer.keyId,
     ]);

@@ -1,7 +1,7 @@
 import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } from '#product/catalogue';
 import { parseUsd, priceRates } from '#product/kernel';
 import type { TestApp } from '../../support/app';
-import { app, closeHouse, openHouse, post, recordOf, supplier } from './gateway-house';
+import { app, closeFixture, openFixture, post, recordOf, supplier } from './gateway-fixture';
 
 interface Ranking {
   readonly model: string;
@@ -26,24 +26,24 @@ async function addModel(app: TestApp, url: string): Promise<void> {
   await app.application.get(CatalogueService).reload();
 }
 
-describe('reranking', () => {
+describe('Reranking', () => {
   beforeAll(async () => {
-    await openHouse();
+    await openFixture();
     await addModel(app, supplier.url);
   });
-  afterAll(closeHouse);
+  afterAll(closeFixture);
   beforeEach(() => supplier.clearRequests());
   afterEach(() => supplier.clearFaults());
 
   const documents = ['apples and pears', 'the speed of light', 'pear cake'];
-  const rank = (path: string, body: object): Promise<Response> =>
+  const rerank = (path: string, body: object): Promise<Response> =>
     post(path, { model: 'sim-rerank', query: 'pear cake', documents, ...body });
 
-  describe.each(['/v1/rerank', '/v2/rerank'])('on %s', (path) => {
+  describe.each(['/v1/rerank', '/v2/rerank'])('Reranking on %s', (path) => {
     test.each(['sim-rerank', 'ranker'])(
-      'of %s has the best first, and no more than asked for',
+      '%s ranks the best document first and honours top_n',
       async (model) => {
-        const answer = await rank(path, { model, top_n: 2 });
+        const answer = await rerank(path, { model, top_n: 2 });
         expect(answer.status).toBe(200);
         const body = (await answer.json()) as Ranking;
         expect(body.model).toBe(model);
@@ -56,24 +56,24 @@ describe('reranking', () => {
 
     // "rerank's `x-svc-input-tokens` is 0 while the body says 8".
     test('reports the input tokens that the body reports', async () => {
-      const answer = await rank(path, {});
+      const answer = await rerank(path, {});
       const body = (await answer.json()) as { readonly meta: { tokens: { input_tokens: number } } };
       expect(body.meta.tokens.input_tokens).toBeGreaterThan(0);
       expect(answer.headers.get('x-svc-input-tokens')).toBe(String(body.meta.tokens.input_tokens));
       expect(await recordOf(answer)).toMatchObject({ calls: 1, cost_nano: '2000000' });
     });
 
-    test('is put in order where the supplier keeps to neither', async () => {
+    test('results are sorted and cut to top_n if the supplier does neither', async () => {
       const results = [0.2, 0.9, 0.5].map((relevance_score, index) => ({ index, relevance_score }));
       await supplier.addFault({ fault: { kind: 'status', status: 200, body: { id: 'x', results } } });
-      const body = (await (await rank(path, { top_n: 2 })).json()) as Ranking;
+      const body = (await (await rerank(path, { top_n: 2 })).json()) as Ranking;
       expect(body.results.map(({ index }) => index)).toEqual([1, 2]);
     });
 
-    test('has its fields by their names, whatever the supplier calls them', async () => {
+    test('result fields have standard names whatever the supplier calls them', async () => {
       const data = [0.2, 0.9].map((score, index) => ({ index, score, document: 'x' }));
       await supplier.addFault({ fault: { kind: 'status', status: 200, body: { object: 'list', data } } });
-      expect(await (await rank(path, {})).json()).toEqual({
+      expect(await (await rerank(path, {})).json()).toEqual({
         object: 'list',
         model: 'sim-rerank',
         results: [
@@ -83,9 +83,9 @@ describe('reranking', () => {
       });
     });
 
-    test.each(['sim-rerank', 'ranker'])('of %s takes documents as objects', async (model) => {
+    test.each(['sim-rerank', 'ranker'])('%s accepts documents as objects', async (model) => {
       const objects = documents.map((text) => ({ text }));
-      const body = (await (await rank(path, { model, documents: objects })).json()) as Ranking;
+      const body = (await (await rerank(path, { model, documents: objects })).json()) as Ranking;
       expect(body.results[0]?.index).toBe(2);
     });
 
@@ -99,23 +99,23 @@ describe('reranking', () => {
       [{ top_n: 0 }, 'top_n'],
       [{ top_n: '2' }, 'top_n'],
       [{ model: undefined }, 'model'],
-    ])('of %j names the field at fault', async (body, param) => {
-      const answer = await rank(path, body);
+    ])('%j returns 400 that names the invalid field', async (body, param) => {
+      const answer = await rerank(path, body);
       expect(answer.status).toBe(400);
       expect(await answer.json()).toMatchObject({ error: { param } });
       expect(await supplier.requests()).toEqual([]);
     });
   });
 
-  test('sends a supplier of texts only texts', async () => {
-    await rank('/v2/rerank', { model: 'ranker', documents: [{ text: 'a' }, { title: 'b' }, 'c'] });
+  test('supplier that accepts only text receives documents as text', async () => {
+    await rerank('/v2/rerank', { model: 'ranker', documents: [{ text: 'a' }, { title: 'b' }, 'c'] });
     const [sent] = await supplier.requests();
     expect(sent).toMatchObject({ path: '/v2/rerank', body: { documents: ['a', '{"title":"b"}', 'c'] } });
   });
 
-  test('is charged by the search units that were used', async () => {
-    const many = Array.from({ length: 150 }, (_, index) => `document ${index}`);
-    expect(await recordOf(await rank('/v2/rerank', { documents: many }))).toMatchObject({
+  test('rerank is charged by the search units used', async () => {
+    const manyDocuments = Array.from({ length: 150 }, (_, index) => `document ${index}`);
+    expect(await recordOf(await rerank('/v2/rerank', { documents: manyDocuments }))).toMatchObject({
       calls: 2,
       cost_nano: '4000000',
     });

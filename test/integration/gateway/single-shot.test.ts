@@ -1,10 +1,10 @@
-import { closeHouse, openHouse, post, recordOf } from './gateway-house';
+import { closeFixture, openFixture, post, recordOf } from './gateway-fixture';
 
-describe('one request, one answer', () => {
-  beforeAll(openHouse);
-  afterAll(closeHouse);
+describe('Non-chat routes of the sandbox', () => {
+  beforeAll(openFixture);
+  afterAll(closeFixture);
 
-  test('embeddings, as numbers and as the base64 that SDKs ask for', async () => {
+  test('embeddings are returned as numbers or as base64', async () => {
     const answer = await post('/v1/embeddings', { model: 'sim-embed', input: ['one', 'two'] });
     const body = (await answer.json()) as {
       object: string;
@@ -21,19 +21,19 @@ describe('one request, one answer', () => {
       cost_nano: String(body.usage.prompt_tokens * 20),
       usage_source: 'supplier',
     });
-    const encoded = await post('/v1/embeddings', {
+    const base64Response = await post('/v1/embeddings', {
       model: 'sim-embed',
       input: 'one',
       encoding_format: 'base64',
     });
-    const { data } = (await encoded.json()) as { data: { embedding: string }[] };
+    const { data } = (await base64Response.json()) as { data: { embedding: string }[] };
     const bytes = Buffer.from(data[0]?.embedding ?? '', 'base64');
     const floats = Array.from({ length: bytes.length / 4 }, (_, index) => bytes.readFloatLE(index * 4));
     expect(floats.length).toBe(body.data[0]?.embedding.length);
     expect(floats[0]).toBeCloseTo(body.data[0]?.embedding[0] ?? NaN, 5);
   });
 
-  test('reranking, sold by the call', async () => {
+  test('rerank is charged per call', async () => {
     const documents = ['apples and pears', 'the speed of light', 'pear cake'];
     const answer = await post('/v1/rerank', { model: 'sim-rerank', query: 'pear', documents });
     const { results } = (await answer.json()) as { results: { index: number; relevance_score: number }[] };
@@ -43,7 +43,7 @@ describe('one request, one answer', () => {
     expect(await recordOf(answer)).toMatchObject({ surface: 'rerank', calls: 1, cost_nano: '2000000' });
   });
 
-  test('speech, sold by the character, as audio', async () => {
+  test('speech is charged per character and returned as audio', async () => {
     const answer = await post('/v1/audio/speech', {
       model: 'sim-speech',
       input: 'Hello there',
@@ -59,7 +59,7 @@ describe('one request, one answer', () => {
     });
   });
 
-  test('images and moderations, sold by the call', async () => {
+  test('images and moderations are charged per call', async () => {
     const image = await post('/v1/images/generations', { model: 'sim-image', prompt: 'a pear' });
     expect(await image.json()).toMatchObject({ data: [{ b64_json: expect.any(String) as string }] });
     expect(await recordOf(image)).toMatchObject({ surface: 'image', calls: 1, cost_nano: '40000000' });
@@ -68,7 +68,7 @@ describe('one request, one answer', () => {
     expect(await recordOf(moderation)).toMatchObject({ surface: 'moderation', cost_nano: '100000' });
   });
 
-  test('a model of another kind is not for this route', async () => {
+  test('model of another kind returns 404', async () => {
     const answer = await post('/v1/embeddings', { model: 'sim-small', input: 'one' });
     expect(answer.status).toBe(404);
     expect(await answer.json()).toMatchObject({ error: { code: 'model_not_available', param: 'model' } });
@@ -79,7 +79,7 @@ describe('one request, one answer', () => {
     ['/v1/embeddings', { input: 'one' }, 'model'],
     ['/v1/rerank', { model: 'sim-rerank', query: 'pear' }, 'documents'],
     ['/v1/audio/speech', { model: 'sim-speech', input: '' }, 'input'],
-  ])('%s names the field at fault', async (path, body, param) => {
+  ])('%s returns 400 that names the invalid field', async (path, body, param) => {
     const answer = await post(path, body);
     expect(answer.status).toBe(400);
     expect(await answer.json()).toMatchObject({ error: { param } });

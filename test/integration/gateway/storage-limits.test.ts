@@ -8,7 +8,7 @@ import { startSimulator, type Simulator } from '../../support/simulator';
 
 /*
  * "One key fills the disk for cents: kept idempotent answers 167 MB for $0.0006 (695 GB a day at the usual rate)".
- * The same number of bytes per limit as there, at a 64th of the size: 167 answers of 16 KiB, a limit of 1 MiB.
+ * Scaled down 64 times: 167 answers of 16 KiB against a limit of 1 MiB.
  */
 const ANSWERS = 167;
 const ANSWER_BYTES = 16 * 1024;
@@ -44,14 +44,14 @@ const responseBytes = (keyId: number): Promise<number> =>
     keyId,
   );
 
-const evicted = async (kind: string): Promise<number> => {
+const evictionsOf = async (kind: string): Promise<number> => {
   const text = await app.application.get(Metrics, { strict: false }).text();
   return Number(
     new RegExp(`^gateway_storage_limited_total\\{kind="${kind}"\\} (\\d+)$`, 'm').exec(text)?.[1] ?? 0,
   );
 };
 
-async function keepAnswer(keyId: number, answer: Buffer): Promise<void> {
+async function storeAnswer(keyId: number, answer: Buffer): Promise<void> {
   const answers = app.application.get(IdempotencyStore, { strict: false });
   const claim = randomUUID();
   const operation = {
@@ -64,10 +64,10 @@ async function keepAnswer(keyId: number, answer: Buffer): Promise<void> {
   await answers.store(claim, operation, answer);
 }
 
-test('a key never stores more idempotent answers than its limit, and an evicted call is not carried out again', async () => {
+test('idempotent answers of a key stay within its limit, and an evicted request does not run again', async () => {
   const { key, keyId } = await addCustomer(app, 'hoarder', 1_000_000_000n);
   const { keyId: otherId } = await addCustomer(app, 'neighbour', 1_000_000_000n);
-  await keepAnswer(otherId, Buffer.alloc(ANSWER_BYTES));
+  await storeAnswer(otherId, Buffer.alloc(ANSWER_BYTES));
   const send = () =>
     fetch(`${app.url}/v1/chat/completions`, {
       method: 'POST',
@@ -86,25 +86,25 @@ test('a key never stores more idempotent answers than its limit, and an evicted 
 
   const sizes: number[] = [];
   for (let count = 0; count < ANSWERS; count += 1) {
-    await keepAnswer(keyId, Buffer.alloc(ANSWER_BYTES));
+    await storeAnswer(keyId, Buffer.alloc(ANSWER_BYTES));
     sizes.push(await answerBytes(keyId));
   }
   expect(Math.max(...sizes)).toBeLessThanOrEqual(LIMIT_BYTES);
-  // The newest are kept: eviction leaves more than half of the limit.
+  // Eviction leaves more than half of the limit, so the newest are still stored.
   expect(sizes.at(-1)).toBeGreaterThan(LIMIT_BYTES / 2);
   expect(await answerBytes(otherId)).toBeGreaterThanOrEqual(ANSWER_BYTES);
-  expect(await evicted('idempotent_answers')).toBeGreaterThan(0);
+  expect(await evictionsOf('idempotent_answers')).toBeGreaterThan(0);
 
   await supplier.clearRequests();
-  const again = await send();
-  expect([again.status, await again.json()]).toMatchObject([
+  const repeat = await send();
+  expect([repeat.status, await repeat.json()]).toMatchObject([
     409,
     { error: { code: 'idempotency_conflict' } },
   ]);
   expect(await supplier.requests()).toEqual([]);
 });
 
-test('a key never stores more responses than its limit', async () => {
+test('stored responses of a key stay within its limit', async () => {
   const { keyId } = await addCustomer(app, 'talker', 1_000_000_000n);
   const store = app.application.get(ResponseStore, { strict: false });
   const sizes: number[] = [];
@@ -117,5 +117,5 @@ test('a key never stores more responses than its limit', async () => {
   expect(Math.max(...sizes)).toBeLessThanOrEqual(LIMIT_BYTES);
   expect(sizes.at(-1)).toBeGreaterThan(LIMIT_BYTES / 2);
   expect(await store.find(keyId, [`resp_${ANSWERS - 1}`, 'resp_0'], [])).toHaveLength(1);
-  expect(await evicted('responses')).toBeGreaterThan(0);
+  expect(await evictionsOf('responses')).toBeGreaterThan(0);
 });

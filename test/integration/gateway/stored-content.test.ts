@@ -4,8 +4,8 @@ import { addCustomer, type Customer } from '../../support/customer';
 import { startTestApp, type TestApp } from '../../support/app';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { startSimulator, type Simulator } from '../../support/simulator';
-import { ModelShelf } from './model-shelf';
-import { events, ScriptedSupplier } from './scripted-supplier';
+import { TestCatalogue } from './test-catalogue';
+import { events, FixedResponseSupplier } from './fixed-response-supplier';
 
 type Json = Record<string, unknown>;
 
@@ -26,15 +26,15 @@ const rates = {
 
 let database: TestDatabase;
 let simulator: Simulator;
-let wordy: ScriptedSupplier;
-let modern: ScriptedSupplier;
+let messagesSupplier: FixedResponseSupplier;
+let responsesSupplier: FixedResponseSupplier;
 let app: TestApp;
-let second: TestApp;
+let secondNode: TestApp;
 let owner: Customer;
-let other: Customer;
+let otherCustomer: Customer;
 const nodes: TestApp[] = [];
 
-const start = async (): Promise<TestApp> => {
+const startNode = async (): Promise<TestApp> => {
   const node = await startTestApp({ environment, sharedDatabase: database });
   nodes.push(node);
   return node;
@@ -43,11 +43,14 @@ const start = async (): Promise<TestApp> => {
 beforeAll(async () => {
   database = await createTestDatabase();
   simulator = await startSimulator();
-  [wordy, modern] = [await ScriptedSupplier.start(), await ScriptedSupplier.start()];
-  app = await start();
-  second = await start();
-  const shelf = new ModelShelf(app);
-  await shelf.provider({
+  [messagesSupplier, responsesSupplier] = [
+    await FixedResponseSupplier.start(),
+    await FixedResponseSupplier.start(),
+  ];
+  app = await startNode();
+  secondNode = await startNode();
+  const catalogue = new TestCatalogue(app);
+  await catalogue.provider({
     name: 'agents',
     style: 'native-oauth',
     baseUrl: `${simulator.url}/v1`,
@@ -61,28 +64,28 @@ beforeAll(async () => {
     ],
   });
   const bearer = { label: 'key', secret: 'sim-key', kind: 'bearer' } as const;
-  await shelf.provider({
+  await catalogue.provider({
     name: 'modern',
     style: 'openai-style',
-    baseUrl: modern.url,
+    baseUrl: responsesSupplier.url,
     settings: { profile: 'openai' },
     credentials: [bearer],
   });
-  await shelf.provider({
+  await catalogue.provider({
     name: 'wordy',
     style: 'messages-style',
-    baseUrl: wordy.url,
+    baseUrl: messagesSupplier.url,
     credentials: [{ ...bearer, kind: 'header' }],
   });
-  await shelf.model('agent', [{ provider: 'agents' }], rates);
-  await shelf.model('modern', [{ provider: 'modern' }], rates);
-  await shelf.model('wordy', [{ provider: 'wordy' }], rates);
+  await catalogue.model('agent', [{ provider: 'agents' }], rates);
+  await catalogue.model('modern', [{ provider: 'modern' }], rates);
+  await catalogue.model('wordy', [{ provider: 'wordy' }], rates);
   owner = await addCustomer(app, 'owner', 9_000_000_000n);
-  other = await addCustomer(app, 'other', 9_000_000_000n);
+  otherCustomer = await addCustomer(app, 'other', 9_000_000_000n);
 });
 afterAll(async () => {
   for (const node of nodes) await node.close();
-  for (const supplier of [wordy, modern, simulator]) await supplier.stop();
+  for (const supplier of [messagesSupplier, responsesSupplier, simulator]) await supplier.stop();
   await database.drop();
 });
 
@@ -93,58 +96,65 @@ const post = async (path: string, body: Json, key = owner.key, at = app) => {
     body: JSON.stringify(body),
   });
   const text = await response.text();
-  const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
-  const { error } = isJson ? (JSON.parse(text) as { error?: Json }) : {};
+  const isJsonResponse = response.headers.get('content-type')?.startsWith('application/json') === true;
+  const { error } = isJsonResponse ? (JSON.parse(text) as { error?: Json }) : {};
   return { status: response.status, text, error };
 };
-const callsOf = async (): Promise<number> =>
-  (await simulator.requests()).length + wordy.requests.length + modern.requests.length;
+const countCalls = async (): Promise<number> =>
+  (await simulator.requests()).length + messagesSupplier.requests.length + responsesSupplier.requests.length;
 
-/** The other key is refused, and no supplier hears of it. */
-const refusedToOther = async (path: string, body: Json): Promise<Json | undefined> => {
-  const before = await callsOf();
-  const { status, error } = await post(path, body, other.key);
-  expect({ status, heard: (await callsOf()) - before }).toEqual({ status: 404, heard: 0 });
+/** Expects 404 for the other key, without a supplier call. */
+const expectOtherKeyRefused = async (path: string, body: Json): Promise<Json | undefined> => {
+  const callsBefore = await countCalls();
+  const { status, error } = await post(path, body, otherCustomer.key);
+  expect({ status, heard: (await countCalls()) - callsBefore }).toEqual({ status: 404, heard: 0 });
   return error;
 };
 
-const say = (content: string): Json => ({ type: 'message', role: 'user', content });
-const completed = (text: string): { id: string; output: { id: string }[] } => {
+const userMessage = (content: string): Json => ({ type: 'message', role: 'user', content });
+const completedResponse = (text: string): { id: string; output: { id: string }[] } => {
   const line = text.split('\n').find((one) => one.startsWith('data: {"type":"response.completed"'));
   return (JSON.parse(line!.slice('data: '.length)) as { response: { id: string; output: { id: string }[] } })
     .response;
 };
-const native = (more: Json): Json => ({ model: 'agent', stream: true, input: [say('Hello')], ...more });
+const nativeBody = (more: Json): Json => ({
+  model: 'agent',
+  stream: true,
+  input: [userMessage('Hello')],
+  ...more,
+});
 
-describe('of the native route', () => {
-  test('previous responses and items are usable at once, on every node and after a restart, by their key only', async () => {
-    const first = await post('/v1/native/responses', native({}));
-    const { id, output } = completed(first.text);
-    const goOn = native({ previous_response_id: id });
-    const named = native({
-      input: [say('Hello'), { type: 'item_reference', id: output[0]!.id }, say('And?')],
+describe('Stored content of the native route', () => {
+  test('previous responses and items can be used immediately by their key only, on every node and after a restart', async () => {
+    const firstTurn = await post('/v1/native/responses', nativeBody({}));
+    const { id, output } = completedResponse(firstTurn.text);
+    const continuation = nativeBody({ previous_response_id: id });
+    const referencing = nativeBody({
+      input: [userMessage('Hello'), { type: 'item_reference', id: output[0]!.id }, userMessage('And?')],
     });
-    for (const body of [goOn, named]) {
-      for (const node of [app, second, await start()]) {
+    for (const body of [continuation, referencing]) {
+      for (const node of [app, secondNode, await startNode()]) {
         expect(await post('/v1/native/responses', body, owner.key, node)).toMatchObject({ status: 200 });
       }
     }
-    expect(await refusedToOther('/v1/native/responses', goOn)).toMatchObject({
+    expect(await expectOtherKeyRefused('/v1/native/responses', continuation)).toMatchObject({
       code: 'previous_response_not_found',
       type: 'not_found_error',
       param: 'previous_response_id',
       message: expect.stringContaining(`Previous response with id '${id}' not found.`) as string,
     });
-    expect(await refusedToOther('/v1/native/responses', named)).toMatchObject({ code: 'not_found' });
-    await refusedToOther('/v1/native/responses', native({ conversation: 'conv_1' }));
-    await refusedToOther(
+    expect(await expectOtherKeyRefused('/v1/native/responses', referencing)).toMatchObject({
+      code: 'not_found',
+    });
+    await expectOtherKeyRefused('/v1/native/responses', nativeBody({ conversation: 'conv_1' }));
+    await expectOtherKeyRefused(
       '/v1/native/responses',
-      native({ input: [{ type: 'reasoning', id: 'rs_1', summary: [] }, say('And?')] }),
+      nativeBody({ input: [{ type: 'reasoning', id: 'rs_1', summary: [] }, userMessage('And?')] }),
     );
   });
 
-  test('a rotated key keeps its ids', async () => {
-    const { id } = completed((await post('/v1/native/responses', native({}))).text);
+  test('rotated key keeps access to its ids', async () => {
+    const { id } = completedResponse((await post('/v1/native/responses', nativeBody({}))).text);
     const { key } = await app.database.transaction(async (tx) => {
       const [row] = await app.database.query<{ public_id: string }>(
         'SELECT public_id FROM api_key WHERE id = $1',
@@ -153,17 +163,19 @@ describe('of the native route', () => {
       const keys = app.application.get(KeysService, { strict: false });
       return { key: (await keys.rotate(platformScope, tx, row!.public_id, 3_600)).text };
     });
-    const body = native({ previous_response_id: id });
-    expect(await post('/v1/native/responses', body, key, await start())).toMatchObject({ status: 200 });
+    const body = nativeBody({ previous_response_id: id });
+    expect(await post('/v1/native/responses', body, key, await startNode())).toMatchObject({ status: 200 });
   });
 
   test('nothing is recorded when the supplier stores nothing', async () => {
     const count = async (): Promise<unknown> =>
       (
-        await app.database.query('SELECT count(*)::integer FROM stored_id WHERE key_id = $1', [other.keyId])
+        await app.database.query('SELECT count(*)::integer FROM stored_id WHERE key_id = $1', [
+          otherCustomer.keyId,
+        ])
       )[0];
-    const { text } = await post('/v1/native/responses', native({ store: false }), other.key);
-    expect(completed(text).id).toMatch(/^resp_/);
+    const { text } = await post('/v1/native/responses', nativeBody({ store: false }), otherCustomer.key);
+    expect(completedResponse(text).id).toMatch(/^resp_/);
     expect(await count()).toEqual({ count: 0 });
   });
 });
@@ -184,62 +196,66 @@ const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'sim-l
 const text = { type: 'text', text: 'Done.' };
 const container = { id: 'container_1', expires_at: '2026-12-28T00:00:00Z' };
 
-describe.each(['whole', 'streamed'])('of a %s answer', (manner) => {
+describe.each(['whole', 'streamed'])('Stored content of a %s response', (manner) => {
   const stream = manner === 'streamed';
-  // Each manner has ids of its own.
-  const own = <T>(value: T): T =>
+  // Gives each mode its own ids.
+  const withOwnIds = <T>(value: T): T =>
     JSON.parse(
       JSON.stringify(value).replace(/"(container_1|cntr_1|cfile_1|file_made|audio_1)"/g, `"$1_${manner}"`),
     ) as T;
 
-  test('containers and files of Anthropic are usable by their key only', async () => {
-    const ended = { stop_reason: 'end_turn', stop_sequence: null, container };
-    wordy.answer = stream
+  test('Anthropic containers and files can be used by their key only', async () => {
+    const endDelta = { stop_reason: 'end_turn', stop_sequence: null, container };
+    messagesSupplier.answer = stream
       ? events(
-          ...own([
+          ...withOwnIds([
             { type: 'message_start', message: { ...message, content: [], stop_reason: null } },
             { type: 'content_block_start', index: 0, content_block: block },
             { type: 'content_block_stop', index: 0 },
             { type: 'content_block_start', index: 1, content_block: { ...text, text: '' } },
             { type: 'content_block_delta', index: 1, delta: { type: 'text_delta', text: 'Done.' } },
             { type: 'content_block_stop', index: 1 },
-            { type: 'message_delta', delta: ended, usage },
+            { type: 'message_delta', delta: endDelta, usage },
             { type: 'message_stop' },
           ]),
         )
-      : own({ ...message, ...ended, content: [block, text] });
-    const ask = (more: Json): Json => ({
+      : withOwnIds({ ...message, ...endDelta, content: [block, text] });
+    const messagesBody = (more: Json): Json => ({
       model: 'wordy',
       max_tokens: 50,
       stream,
       messages: [{ role: 'user', content: 'Run it' }],
       ...more,
     });
-    expect(await post('/v1/messages', ask({}))).toMatchObject({ status: 200 });
+    expect(await post('/v1/messages', messagesBody({}))).toMatchObject({ status: 200 });
     const upload = { type: 'container_upload', file_id: `file_made_${manner}` };
-    for (const more of [
+    for (const fields of [
       { container: `container_1_${manner}` },
       { container: { id: `container_1_${manner}` } },
       { messages: [{ role: 'user', content: [upload, text] }] },
     ]) {
-      expect(await post('/v1/messages', ask(more))).toMatchObject({ status: 200 });
-      expect(wordy.requests.at(-1)).toMatchObject(more);
-      expect(await post('/v1/messages', ask(more), owner.key, second)).toMatchObject({ status: 200 });
-      expect(await refusedToOther('/v1/messages', ask(more))).toMatchObject({ type: 'not_found_error' });
-      await refusedToOther('/v1/messages/count_tokens', ask(more));
+      expect(await post('/v1/messages', messagesBody(fields))).toMatchObject({ status: 200 });
+      expect(messagesSupplier.requests.at(-1)).toMatchObject(fields);
+      expect(await post('/v1/messages', messagesBody(fields), owner.key, secondNode)).toMatchObject({
+        status: 200,
+      });
+      expect(await expectOtherKeyRefused('/v1/messages', messagesBody(fields))).toMatchObject({
+        type: 'not_found_error',
+      });
+      await expectOtherKeyRefused('/v1/messages/count_tokens', messagesBody(fields));
     }
-    // Earlier results in the conversation repeat the ids and use none.
-    const history = ask({
+    // Earlier results in the conversation repeat the ids without using them.
+    const history = messagesBody({
       messages: [
         { role: 'user', content: 'Run it' },
         { role: 'assistant', content: [block, text] },
         { role: 'user', content: 'And?' },
       ],
     });
-    expect(await post('/v1/messages', history, other.key)).toMatchObject({ status: 200 });
+    expect(await post('/v1/messages', history, otherCustomer.key)).toMatchObject({ status: 200 });
   });
 
-  test('containers and files of OpenAI are usable by their key only', async () => {
+  test('OpenAI containers and files can be used by their key only', async () => {
     const call = {
       type: 'code_interpreter_call',
       id: 'ci_1',
@@ -249,23 +265,23 @@ describe.each(['whole', 'streamed'])('of a %s answer', (manner) => {
       container_id: 'cntr_1',
     };
     const citation = { type: 'container_file_citation', container_id: 'cntr_1', file_id: 'cfile_1' };
-    const said = {
+    const citedMessage = {
       type: 'message',
       id: 'msg_1',
       role: 'assistant',
       status: 'completed',
       content: [{ type: 'output_text', text: 'Done.', annotations: [citation] }],
     };
-    const response = own({
+    const response = withOwnIds({
       id: 'resp_1',
       object: 'response',
       created_at: 1,
       model: 'sim-large',
       status: 'completed',
-      output: [call, said],
+      output: [call, citedMessage],
       usage: { ...usage, total_tokens: 7 },
     });
-    modern.answer = stream
+    responsesSupplier.answer = stream
       ? events(
           { type: 'response.created', sequence_number: 0, response: { ...response, output: [] } },
           ...response.output.map((item, index) => ({
@@ -277,27 +293,37 @@ describe.each(['whole', 'streamed'])('of a %s answer', (manner) => {
           { type: 'response.completed', sequence_number: 3, response: { ...response, output: [] } },
         )
       : response;
-    const ask = (more: Json): Json => ({ model: 'modern', stream, input: 'Run it', store: false, ...more });
+    const responsesBody = (more: Json): Json => ({
+      model: 'modern',
+      stream,
+      input: 'Run it',
+      store: false,
+      ...more,
+    });
     const [cntr, cfile] = [`cntr_1_${manner}`, `cfile_1_${manner}`];
-    expect(await post('/v1/responses', ask({}))).toMatchObject({ status: 200 });
-    for (const more of [
+    expect(await post('/v1/responses', responsesBody({}))).toMatchObject({ status: 200 });
+    for (const fields of [
       { tools: [{ type: 'code_interpreter', container: cntr }] },
       { tools: [{ type: 'code_interpreter', container: { type: 'auto', file_ids: [cfile] } }] },
       { tools: [{ type: 'shell', environment: { type: 'container_reference', container_id: cntr } }] },
-      { input: [say('Run it'), { ...call, container_id: cntr }, say('And?')] },
-      { input: [{ ...say(''), content: [{ type: 'input_file', file_id: cfile }] }] },
+      { input: [userMessage('Run it'), { ...call, container_id: cntr }, userMessage('And?')] },
+      { input: [{ ...userMessage(''), content: [{ type: 'input_file', file_id: cfile }] }] },
     ]) {
-      expect(await post('/v1/responses', ask(more))).toMatchObject({ status: 200 });
-      expect(JSON.stringify(modern.requests.at(-1))).toMatch(/"(cntr|cfile)_1_/);
-      expect(await post('/v1/responses', ask(more), owner.key, second)).toMatchObject({ status: 200 });
-      expect(await refusedToOther('/v1/responses', ask(more))).toMatchObject({ code: 'not_found' });
+      expect(await post('/v1/responses', responsesBody(fields))).toMatchObject({ status: 200 });
+      expect(JSON.stringify(responsesSupplier.requests.at(-1))).toMatch(/"(cntr|cfile)_1_/);
+      expect(await post('/v1/responses', responsesBody(fields), owner.key, secondNode)).toMatchObject({
+        status: 200,
+      });
+      expect(await expectOtherKeyRefused('/v1/responses', responsesBody(fields))).toMatchObject({
+        code: 'not_found',
+      });
     }
   });
 
-  test('the sound of an earlier answer is usable by its key only', async () => {
-    const audio = own({ id: 'audio_1', data: 'AAAA', transcript: 'Hi', expires_at: 1 });
+  test('audio of an earlier response can be used by its key only', async () => {
+    const audio = withOwnIds({ id: 'audio_1', data: 'AAAA', transcript: 'Hi', expires_at: 1 });
     const chunk = { id: 'c', object: 'chat.completion', created: 1, model: 'sim-large' };
-    modern.answer = stream
+    responsesSupplier.answer = stream
       ? events(
           { ...chunk, choices: [{ index: 0, delta: { role: 'assistant', audio }, finish_reason: null }] },
           { ...chunk, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
@@ -308,18 +334,18 @@ describe.each(['whole', 'streamed'])('of a %s answer', (manner) => {
             { index: 0, message: { role: 'assistant', content: null, audio }, finish_reason: 'stop' },
           ],
         };
-    const ask = (more: Json[] = []): Json => ({
+    const chatBody = (more: Json[] = []): Json => ({
       model: 'modern',
       stream,
       messages: [{ role: 'user', content: 'Hi' }, ...more],
     });
-    expect(await post('/v1/chat/completions', ask())).toMatchObject({ status: 200 });
-    const again = ask([
+    expect(await post('/v1/chat/completions', chatBody())).toMatchObject({ status: 200 });
+    const followUp = chatBody([
       { role: 'assistant', audio: { id: audio.id } },
       { role: 'user', content: 'And?' },
     ]);
-    expect(await post('/v1/chat/completions', again)).toMatchObject({ status: 200 });
-    await refusedToOther('/v1/chat/completions', again);
+    expect(await post('/v1/chat/completions', followUp)).toMatchObject({ status: 200 });
+    await expectOtherKeyRefused('/v1/chat/completions', followUp);
   });
 });
 
@@ -344,18 +370,18 @@ test.each([
     '/v1/responses',
     { input: 'x', prompt: { id: 'p', variables: { plan: { type: 'input_file', file_id: 'file-x' } } } },
   ],
-  ['/v1/responses', { input: [say('x'), { type: 'image_generation_call', id: 'ig-x' }] }],
+  ['/v1/responses', { input: [userMessage('x'), { type: 'image_generation_call', id: 'ig-x' }] }],
   ['/v1/responses', { input: 'x', previous_response_id: 'resp-x' }],
-])('content that no answer handed out is refused with advice: %s %j', async (path, body) => {
+])('unknown content returns 404 with advice: %s %j', async (path, body) => {
   const model = path === '/v1/messages' ? 'wordy' : 'modern';
-  const error = await refusedToOther(path, { model, ...body });
+  const error = await expectOtherKeyRefused(path, { model, ...body });
   expect(error).toMatchObject({
     human_message: expect.stringMatching(/ with id '.*-x' not found\. .*\.$/) as string,
   });
 });
 
-test('what the operator shares is usable by every key', async () => {
-  modern.answer = {
+test('shared content can be used by every key', async () => {
+  responsesSupplier.answer = {
     id: 'r',
     object: 'response',
     created_at: 1,
@@ -364,11 +390,11 @@ test('what the operator shares is usable by every key', async () => {
     output: [],
     usage,
   };
-  const shared = {
+  const sharedRequest = {
     model: 'modern',
     input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'file-shared' }] }],
     tools: [{ type: 'file_search', vector_store_ids: ['vs_shared'] }],
   };
-  expect((await post('/v1/responses', shared, other.key)).error?.code).not.toBe('not_found');
-  expect(JSON.stringify(modern.requests.at(-1))).toContain('file-shared');
+  expect((await post('/v1/responses', sharedRequest, otherCustomer.key)).error?.code).not.toBe('not_found');
+  expect(JSON.stringify(responsesSupplier.requests.at(-1))).toContain('file-shared');
 });

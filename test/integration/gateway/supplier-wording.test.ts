@@ -1,20 +1,20 @@
 import { startTestApp, type TestApp } from '../../support/app';
 import { ScriptedSupplier } from '../../support/scripted-supplier';
-import { ModelShelf } from './model-shelf';
+import { TestCatalogue } from './test-catalogue';
 import {
   chunk,
   data,
   type Json,
   messageStart,
-  named,
-  responseBegun,
+  namedEvents,
+  responseStartEvents,
   textAfter,
   textBlock,
-} from './streams/stream-house';
+} from './streams/stream-fixture';
 
 const styles = { chat: 'openai-style', messages: 'messages-style', responses: 'openai-style' } as const;
-type Provider = keyof typeof styles;
-const providers = Object.keys(styles) as Provider[];
+type LaneDialect = keyof typeof styles;
+const providers = Object.keys(styles) as LaneDialect[];
 
 const callers = {
   chat: ['/v1/chat/completions', { messages: [{ role: 'user', content: 'x' }] }],
@@ -23,26 +23,26 @@ const callers = {
 } as const;
 /** Callers of every dialect, on lanes that forward and lanes that convert. */
 const pairs = providers.flatMap((provider) =>
-  (Object.keys(callers) as Provider[])
+  (Object.keys(callers) as LaneDialect[])
     .filter((caller) => provider !== 'responses' || caller === 'responses')
     .map((caller) => [caller, provider] as const),
 );
 
-const troubles = [
+const failures = [
   ['supplier_limit', 429, 'rate_limit_error', 'slow down org-XYZ'],
   ['upstream_unavailable', 500, 'api_error', 'boom at /srv/app/index'],
 ] as const;
 
-describe("a supplier's wording", () => {
+describe('Supplier error messages', () => {
   let app: TestApp;
   let supplier: ScriptedSupplier;
-  let shelf: ModelShelf;
-  let made = 0;
+  let catalogue: TestCatalogue;
+  let modelCount = 0;
 
   beforeAll(async () => {
     supplier = await ScriptedSupplier.start();
     app = await startTestApp({ environment: { SUPPLIER_ALLOW: '127.0.0.1' } });
-    shelf = new ModelShelf(app);
+    catalogue = new TestCatalogue(app);
     for (const name of providers) await addProvider(name, name);
   });
   beforeEach(() => void (app.log.length = 0));
@@ -51,8 +51,8 @@ describe("a supplier's wording", () => {
     await supplier.stop();
   });
 
-  const addProvider = (name: string, dialect: Provider): Promise<void> =>
-    shelf.provider({
+  const addProvider = (name: string, dialect: LaneDialect): Promise<void> =>
+    catalogue.provider({
       name,
       style: styles[dialect],
       baseUrl: supplier.url,
@@ -62,11 +62,11 @@ describe("a supplier's wording", () => {
       ],
     });
 
-  /** Each call has a model of its own, so that no open circuit breaker of another test matters. */
-  const call = async (caller: Provider, provider: string, extra: Json = {}): Promise<Response> => {
+  /** Creates a model per call, so that open circuit breakers of other tests have no effect. */
+  const call = async (caller: LaneDialect, provider: string, extra: Json = {}): Promise<Response> => {
     const [path, body] = callers[caller];
-    const model = `ours-${(made += 1)}`;
-    await shelf.model(model, [{ provider, upstreamModel: `theirs-${made}` }]);
+    const model = `ours-${(modelCount += 1)}`;
+    await catalogue.model(model, [{ provider, upstreamModel: `theirs-${modelCount}` }]);
     return fetch(app.url + path, {
       method: 'POST',
       headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
@@ -81,17 +81,17 @@ describe("a supplier's wording", () => {
       .map(({ cause }) => cause);
   const catalogueText = async (code: string): Promise<unknown> =>
     ((await (await fetch(`${app.url}/v1/errors/${code}`)).json()) as Json).human_message;
-  const events = (provider: Provider): readonly [string, (error: Json) => string] =>
+  const eventsOf = (provider: LaneDialect): readonly [string, (error: Json) => string] =>
     ({
       chat: [data(chunk({ content: 'Bern.' })), (error: Json) => data({ error })] as const,
       messages: [
-        named(messageStart, ...textBlock('Bern.')),
-        (error: Json) => named({ type: 'error', error }),
+        namedEvents(messageStart, ...textBlock('Bern.')),
+        (error: Json) => namedEvents({ type: 'error', error }),
       ] as const,
       responses: [
-        named(...responseBegun),
+        namedEvents(...responseStartEvents),
         (error: Json) =>
-          named({
+          namedEvents({
             type: 'error',
             sequence_number: 4,
             code: error.type === 'api_error' ? 'server_error' : 'rate_limit_exceeded',
@@ -101,29 +101,29 @@ describe("a supplier's wording", () => {
     })[provider];
   const stream = { 'content-type': 'text/event-stream' };
 
-  describe.each(pairs)('for a caller of %s on a lane of %s', (caller, provider) => {
-    test.each(troubles)(
-      "%s shows the catalogue's text, and the log holds the supplier's",
+  describe.each(pairs)('%s caller on a %s lane', (caller, provider) => {
+    test.each(failures)(
+      "%s returns the catalogue's text, and the log has the supplier's",
       async (code, status, type, message) => {
         supplier.answer = { status, body: { type: 'error', error: { type, message } } };
         const answer = await call(caller, provider);
         const text = await answer.text();
         expect(text).not.toContain(message);
-        const human = await catalogueText(code);
+        const catalogueMessage = await catalogueText(code);
         expect(errorIn(text)).toMatchObject({
           code,
-          human_message: human,
-          message: `${code} - ${String(human)}`,
+          human_message: catalogueMessage,
+          message: `${code} - ${String(catalogueMessage)}`,
         });
         expect(errorIn(text)).not.toHaveProperty('details');
         expect(causes()).toEqual([expect.stringContaining(message)]);
       },
     );
 
-    test.each(troubles)(
-      '%s before the first event of a stream is the same',
+    test.each(failures)(
+      "%s before the first event returns the catalogue's text too",
       async (code, _status, type, message) => {
-        supplier.answer = { headers: stream, body: events(provider)[1]({ type, message }) };
+        supplier.answer = { headers: stream, body: eventsOf(provider)[1]({ type, message }) };
         const text = await (await call(caller, provider, { stream: true })).text();
         expect(text).not.toContain(message);
         expect(errorIn(text)).toMatchObject({ code, human_message: await catalogueText(code) });
@@ -131,10 +131,10 @@ describe("a supplier's wording", () => {
       },
     );
 
-    test.each(troubles)(
-      '%s after the first event is a stream error',
+    test.each(failures)(
+      '%s after the first event becomes stream_error',
       async (_code, _status, type, message) => {
-        const [begun, failed] = events(provider);
+        const [begun, failed] = eventsOf(provider);
         supplier.answer = { headers: stream, body: begun, rest: failed({ type, message }) };
         const answer = await call(caller, provider, { stream: true });
         const text = await textAfter(answer, () => supplier.resume());
@@ -145,7 +145,7 @@ describe("a supplier's wording", () => {
     );
   });
 
-  test.each(pairs)('about the request reaches a caller of %s on a lane of %s', async (caller, provider) => {
+  test.each(pairs)('validation message reaches a %s caller on a %s lane', async (caller, provider) => {
     const message = 'temperature is out of range';
     supplier.answer = {
       status: 400,
@@ -159,8 +159,8 @@ describe("a supplier's wording", () => {
     });
   });
 
-  describe('with a code of its own', () => {
-    const codeFor = async (error: Json, caller: Provider = 'chat'): Promise<readonly unknown[]> => {
+  describe('Supplier error codes', () => {
+    const codeFor = async (error: Json, caller: LaneDialect = 'chat'): Promise<readonly unknown[]> => {
       supplier.answer = {
         status: 400,
         body: { type: 'error', error: { message: 'No such voice.', ...error } },
@@ -171,7 +171,7 @@ describe("a supplier's wording", () => {
     };
 
     test.each(['chat', 'messages', 'responses'] as const)(
-      'keeps its identity as `error.code` for a caller of %s',
+      'code is passed on as `error.code` to a %s caller',
       async (caller) => {
         const code = 'weird_vendor_code';
         expect(await codeFor({ code }, caller)).toEqual([code, code]);
@@ -183,11 +183,11 @@ describe("a supplier's wording", () => {
       ['that is a category of ours', 'invalid_request_error', 'invalid_request'],
       ['in another form', 'InvalidParameter', 'invalid_request'],
       ['that is a number', -32_602, 'invalid_request'],
-    ])('%s: %s is sent as %s', async (_what, own, code) => {
+    ])('code %s: %s is sent as %s', async (_what, own, code) => {
       expect(await codeFor({ code: own })).toEqual([code, own]);
     });
 
-    test('`context_length_exceeded` stays, since clients act on it', async () => {
+    test('`context_length_exceeded` keeps its name, because clients act on it', async () => {
       supplier.answer = {
         status: 400,
         body: { error: { message: 'prompt is too long: 9 tokens > 8', code: 'invalid_parameter_error' } },
@@ -200,7 +200,7 @@ describe("a supplier's wording", () => {
     });
   });
 
-  test('is logged up to the point at which it repeats the request', async () => {
+  test('supplier message is logged up to the point at which it repeats the request', async () => {
     supplier.answer = { status: 500, body: { error: { message: 'cannot parse "the secret plan" of x' } } };
     await (await call('chat', 'chat')).text();
     expect(causes()).toEqual(['cannot parse']);
@@ -208,10 +208,10 @@ describe("a supplier's wording", () => {
   });
 
   test.each(['Your credit balance is too low', 'Insufficient balance'])(
-    '"%s" with status 400 is no mistake of the caller',
+    '"%s" with status 400 is not a caller error',
     async (message) => {
-      // The complete account rests after this answer.
-      const provider = `spent-${(made += 1)}`;
+      // A provider per test, because its complete account is blocked after this response.
+      const provider = `spent-${(modelCount += 1)}`;
       await addProvider(provider, 'chat');
       supplier.answer = { status: 400, body: { error: { type: 'invalid_request_error', message } } };
       const answer = await call('chat', provider);

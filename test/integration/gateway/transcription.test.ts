@@ -1,11 +1,11 @@
 import { CatalogueEditor, CatalogueService, PriceService } from '#product/catalogue';
 import { parseUsd, parseUsdPerMillion, priceRates, type PriceRates } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
-import { forgedRecordings } from '../../support/forged-recordings';
+import { createForgedRecordings } from '../../support/forged-recordings';
 import { mp3Of, wavOf } from '../../support/recordings';
 import { startSimulator, type Simulator } from '../../support/simulator';
 
-/** Sold by the token where the sandbox's own model is sold by the minute; and the one that is taken unasked. */
+/** Adds a model sold by the token and the default model `whisper`, both on the sandbox's model. */
 async function addModels(app: TestApp): Promise<void> {
   const editor = new CatalogueEditor();
   const prices = new PriceService();
@@ -30,10 +30,10 @@ async function addModels(app: TestApp): Promise<void> {
 }
 
 const twelveSeconds = wavOf({ seconds: 12 });
-/** 0.006 dollars a minute. */
+/** $0.006 per minute. */
 const nanoFor = (milliseconds: number): string => String(milliseconds * 100);
 
-describe('a transcription', () => {
+describe('Transcriptions', () => {
   let app: TestApp;
   let supplier: Simulator;
 
@@ -74,7 +74,7 @@ describe('a transcription', () => {
     );
     return row;
   };
-  const expectRefusal = async (
+  const expectError = async (
     answer: Response,
     status: number,
     code: string,
@@ -89,7 +89,7 @@ describe('a transcription', () => {
   test.each([
     ['before', ['model', 'language', 'file']],
     ['after', ['file', 'model', 'language']],
-  ])('is served with the model %s the file, by the minute', async (_where, order) => {
+  ])('transcription with the model %s the file is charged by the minute', async (_where, order) => {
     const parts = {
       model: ['model', 'sim-transcribe'],
       language: ['language', 'de'],
@@ -109,18 +109,17 @@ describe('a transcription', () => {
       cost_nano: nanoFor(12_000),
       usage_source: 'supplier',
     });
-    const [sent] = await supplier.requests();
-    // The supplier goes by the end of the file's name.
-    expect(sent).toMatchObject({ path: '/v1/audio/transcriptions', status: 200 });
+    const [supplierRequest] = await supplier.requests();
+    expect(supplierRequest).toMatchObject({ path: '/v1/audio/transcriptions', status: 200 });
   });
 
   test.each(['opus.mp4: a short movie and medium', 'alac.m4a: a short movie and medium'])(
-    'of %s is charged for all that can be heard',
+    'recording %s is charged for its complete audible length',
     async (name) => {
-      const forged =
-        forgedRecordings().find((recording) => recording.name === name)?.file ?? wavOf({ seconds: 0 });
+      const forgedFile =
+        createForgedRecordings().find((recording) => recording.name === name)?.file ?? wavOf({ seconds: 0 });
       const answer = await send(
-        formOf(['file', forged, 'speech.m4a'], ['model', 'whisper'], ['response_format', 'text']),
+        formOf(['file', forgedFile, 'speech.m4a'], ['model', 'whisper'], ['response_format', 'text']),
       );
       expect(answer.status).toBe(200);
       const record = await recordOf(answer);
@@ -130,15 +129,15 @@ describe('a transcription', () => {
     },
   );
 
-  test('of a file whose tables contradict one another is refused', async () => {
+  test('file whose tables contradict each other is rejected', async () => {
     const name = 'pcm.wav: a second format';
-    const forged =
-      forgedRecordings().find((recording) => recording.name === name)?.file ?? wavOf({ seconds: 0 });
-    const answer = await send(formOf(['file', forged], ['model', 'whisper']));
-    await expectRefusal(answer, 400, 'invalid_request', 'file');
+    const forgedFile =
+      createForgedRecordings().find((recording) => recording.name === name)?.file ?? wavOf({ seconds: 0 });
+    const answer = await send(formOf(['file', forgedFile], ['model', 'whisper']));
+    await expectError(answer, 400, 'invalid_request', 'file');
   });
 
-  test('is a translation on the route of that name', async () => {
+  test('translations route translates', async () => {
     const form = formOf(
       ['file', twelveSeconds],
       ['model', 'sim-transcribe'],
@@ -153,16 +152,19 @@ describe('a transcription', () => {
     ['text', 'text/plain; charset=utf-8', /^\w/],
     ['srt', 'text/plain; charset=utf-8', /^1\n00:00:00,000 --> 00:00:12,000\n/],
     ['vtt', 'text/plain; charset=utf-8', /^WEBVTT\n/],
-  ])('as %s is passed on as the supplier wrote it, and charged by the file', async (format, type, text) => {
-    const answer = await send(
-      formOf(['file', twelveSeconds], ['model', 'sim-transcribe'], ['response_format', format]),
-    );
-    expect(answer.headers.get('content-type')).toBe(type);
-    expect(await answer.text()).toMatch(text);
-    expect(await recordOf(answer)).toMatchObject({ audio_milliseconds: 12_000, usage_source: 'estimated' });
-  });
+  ])(
+    '%s format is passed through as the supplier wrote it and charged by the file',
+    async (format, type, text) => {
+      const answer = await send(
+        formOf(['file', twelveSeconds], ['model', 'sim-transcribe'], ['response_format', format]),
+      );
+      expect(answer.headers.get('content-type')).toBe(type);
+      expect(await answer.text()).toMatch(text);
+      expect(await recordOf(answer)).toMatchObject({ audio_milliseconds: 12_000, usage_source: 'estimated' });
+    },
+  );
 
-  test('without a report is charged by the file', async () => {
+  test('transcription without a usage report is charged by the file', async () => {
     await supplier.addFault({ fault: { kind: 'wrong-usage', variant: 'absent' } });
     const answer = await send(formOf(['file', mp3Of({ frames: 400 }), 'a.mp3'], ['model', 'sim-transcribe']));
     expect(answer.status).toBe(200);
@@ -173,7 +175,7 @@ describe('a transcription', () => {
   });
 
   test.each(['negative', 'absurd', 'nan'] as const)(
-    'with a %s report is charged by the file',
+    'transcription with a %s usage report is charged by the file',
     async (variant) => {
       await supplier.addFault({ fault: { kind: 'wrong-usage', variant } });
       const answer = await send(formOf(['file', twelveSeconds], ['model', 'sim-transcribe']));
@@ -182,7 +184,7 @@ describe('a transcription', () => {
     },
   );
 
-  test('sold by the token is charged by the reported tokens', async () => {
+  test('model sold by the token is charged by the reported tokens', async () => {
     const usage = {
       type: 'tokens',
       input_tokens: 150,
@@ -202,36 +204,36 @@ describe('a transcription', () => {
     });
   });
 
-  test('sold by the token is never free because the supplier reported seconds', async () => {
+  test('model sold by the token is never free if the supplier reports seconds', async () => {
     const answer = await send(formOf(['file', twelveSeconds], ['model', 'by-token']));
     const record = await recordOf(answer);
     expect(record).toMatchObject({ audio_milliseconds: 12_000, usage_source: 'estimated' });
     expect(Number(record?.cost_nano)).toBeGreaterThan(100 * 2_500);
   });
 
-  test('takes the model named whisper when it names none', async () => {
+  test('transcription without a model uses whisper', async () => {
     const answer = await send(formOf(['file', twelveSeconds]));
     expect(await recordOf(answer)).toMatchObject({ model: 'whisper', cost_nano: nanoFor(12_000) });
   });
 
-  test('may be told again with its key, whatever the boundary', async () => {
-    const ask = (): Promise<Response> =>
+  test('transcription is replayed by idempotency key, whatever its boundary', async () => {
+    const sendRequest = (): Promise<Response> =>
       send(formOf(['file', twelveSeconds], ['model', 'sim-transcribe']), { 'idempotency-key': 'said-once' });
-    const first = await ask();
+    const first = await sendRequest();
     expect(first.status).toBe(200);
-    const again = await ask();
-    expect(again.status).toBe(200);
-    expect(await again.text()).toBe(await first.text());
+    const replay = await sendRequest();
+    expect(replay.status).toBe(200);
+    expect(await replay.text()).toBe(await first.text());
     expect(await supplier.requests()).toHaveLength(1);
   });
 
-  test('of the largest size is served', async () => {
-    const largest = Buffer.concat([mp3Of({ frames: 4 }), Buffer.alloc(25 * 1024 * 1024 - 4 * 417)]);
-    const answer = await send(formOf(['file', largest, 'long.mp3'], ['model', 'sim-transcribe']));
+  test('file of the maximum size is accepted', async () => {
+    const largestFile = Buffer.concat([mp3Of({ frames: 4 }), Buffer.alloc(25 * 1024 * 1024 - 4 * 417)]);
+    const answer = await send(formOf(['file', largestFile, 'long.mp3'], ['model', 'sim-transcribe']));
     expect(answer.status).toBe(200);
   });
 
-  describe('is refused', () => {
+  describe('Rejected transcriptions', () => {
     const file = ['file', twelveSeconds] as const;
     const model = ['model', 'sim-transcribe'] as const;
 
@@ -240,26 +242,26 @@ describe('a transcription', () => {
       ['a bare recording', 'audio/wav', Buffer.from('RIFF')],
       ['bytes', 'application/octet-stream', Buffer.from('RIFF')],
       ['another kind of parts', 'multipart/mixed; boundary=x', '--x--'],
-    ])('as %s', async (_what, type, body) => {
-      await expectRefusal(await send(body, { 'content-type': type }), 415, 'unsupported_media_type');
+    ])('%s returns 415', async (_what, type, body) => {
+      await expectError(await send(body, { 'content-type': type }), 415, 'unsupported_media_type');
     });
 
-    test('on a route for JSON', async () => {
-      await expectRefusal(
+    test('form on a JSON route returns 415', async () => {
+      await expectError(
         await send(formOf(file, ['model', 'sim-small']), {}, '/v1/chat/completions'),
         415,
         'unsupported_media_type',
       );
     });
 
-    test('when the file is too large', async () => {
-      const large = formOf(['file', Buffer.alloc(25 * 1024 * 1024 + 1)], model);
-      await expectRefusal(await send(large), 413, 'request_too_large', 'file');
+    test('file above the maximum size returns 413', async () => {
+      const largeForm = formOf(['file', Buffer.alloc(25 * 1024 * 1024 + 1)], model);
+      await expectError(await send(largeForm), 413, 'request_too_large', 'file');
     });
 
-    test('when it is no recording, whatever its name', async () => {
-      const fake = formOf(['file', Buffer.from('<!doctype html>'), 'speech.wav'], model);
-      await expectRefusal(await send(fake), 415, 'unsupported_media_type', 'file');
+    test('file that is not a recording returns 415, whatever its name', async () => {
+      const fakeForm = formOf(['file', Buffer.from('<!doctype html>'), 'speech.wav'], model);
+      await expectError(await send(fakeForm), 415, 'unsupported_media_type', 'file');
     });
 
     test.each([
@@ -274,7 +276,7 @@ describe('a transcription', () => {
       ['heat', [file, model, ['temperature', '2']], 'temperature'],
       ['a polluting name', [file, model, ['__proto__[polluted]', 'x']], '__proto__[polluted]'],
       ['a nested name', [file, model, ['metadata[a][b]', 'x']], 'metadata[a][b]'],
-    ] as const)('for %s', async (_what, fields, param) => {
+    ] as const)('%s returns 400 that names the field', async (_what, fields, param) => {
       const answer = await send(formOf(...fields));
       expect(answer.status).toBe(400);
       const { error } = (await answer.json()) as { error: { param: string } };
@@ -283,19 +285,19 @@ describe('a transcription', () => {
       expect(await supplier.requests()).toEqual([]);
     });
 
-    test('without a model where none is usual', async () => {
+    test('missing model returns 400 on a route without a default model', async () => {
       const answer = await send(formOf(file), {}, '/v1/audio/translations');
-      await expectRefusal(answer, 400, 'missing_model', 'model');
+      await expectError(answer, 400, 'missing_model', 'model');
     });
 
-    test('with a thousand fields, at once', async () => {
-      const many = formOf(...Array.from({ length: 1_000 }, (_, index) => [`f${index}`, 'x'] as const));
-      await expectRefusal(await send(many), 400, 'invalid_request');
+    test('form with a thousand fields returns 400', async () => {
+      const largeForm = formOf(...Array.from({ length: 1_000 }, (_, index) => [`f${index}`, 'x'] as const));
+      await expectError(await send(largeForm), 400, 'invalid_request');
     });
 
-    test('in a form that breaks off', async () => {
+    test('truncated form returns 400', async () => {
       const text = '--x\r\nContent-Disposition: form-data; name="model"\r\n\r\nsim';
-      await expectRefusal(
+      await expectError(
         await send(text, { 'content-type': 'multipart/form-data; boundary=x' }),
         400,
         'invalid_request',

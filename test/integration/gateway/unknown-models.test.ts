@@ -1,6 +1,6 @@
 import { startTestApp, type TestApp } from '../../support/app';
 import { ScriptedSupplier } from '../../support/scripted-supplier';
-import { ModelShelf } from './model-shelf';
+import { TestCatalogue } from './test-catalogue';
 
 type Json = Record<string, unknown>;
 
@@ -36,10 +36,10 @@ const answers: Readonly<Record<string, object>> = {
   },
 };
 
-/** An unknown name behind `profile: openai` or `anthropic` is treated like the newest generation. */
-describe('models that the table does not know', () => {
+/** Unknown names behind `profile: openai` or `anthropic` are treated like the newest generation. */
+describe('Models missing from the capability table', () => {
   let app: TestApp;
-  let shelf: ModelShelf;
+  let catalogue: TestCatalogue;
   const suppliers: Record<string, ScriptedSupplier> = {};
   let count = 0;
 
@@ -52,13 +52,13 @@ describe('models that the table does not know', () => {
 
   beforeAll(async () => {
     app = await startTestApp({ environment: { SUPPLIER_ALLOW: '127.0.0.0/8' } });
-    shelf = new ModelShelf(app);
+    catalogue = new TestCatalogue(app);
     for (const [name, { style, settings }] of Object.entries(providers)) {
       const supplier = (suppliers[name] = await ScriptedSupplier.start());
       supplier.answer = ({ path }) => ({ body: answers[path]! });
       const kind = style === 'openai-style' ? ('bearer' as const) : ('header' as const);
       const credentials = [{ label: 'one', kind, secret: 'sk-canary-of-ours' }];
-      await shelf.provider({ name, style, settings, baseUrl: supplier.url, credentials });
+      await catalogue.provider({ name, style, settings, baseUrl: supplier.url, credentials });
     }
   });
   afterAll(async () => {
@@ -66,10 +66,10 @@ describe('models that the table does not know', () => {
     await Promise.all(Object.values(suppliers).map((supplier) => supplier.stop()));
   });
 
-  /** Path and body of what the supplier gets for a chat request. */
-  async function sentTo(provider: keyof typeof providers, upstreamModel: string, rest: object) {
+  /** URL path and body that the supplier receives for a chat request. */
+  async function captureRequest(provider: keyof typeof providers, upstreamModel: string, rest: object) {
     const model = `unknown-${(count += 1)}`;
-    await shelf.model(model, [{ provider, upstreamModel }]);
+    await catalogue.model(model, [{ provider, upstreamModel }]);
     const response = await fetch(`${app.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
@@ -81,14 +81,17 @@ describe('models that the table does not know', () => {
       }),
     });
     expect(response.status).toBe(200);
-    const { path: url, body } = suppliers[provider]!.heard.at(-1)!;
+    const { path: url, body } = suppliers[provider]!.requests.at(-1)!;
     return { url, body: JSON.parse(body) as Json };
   }
 
   test.each(['gpt-6.2-astra', 'gpt-6.2-sol', 'gpt-6.1-terra', 'gpt-7-nova', 'ft:gpt-7-nova:acme::1'])(
-    'sends tools of %s to /v1/responses, without a temperature if it always thinks',
+    'tools of %s are sent to /v1/responses, without temperature if the model always thinks',
     async (upstreamModel) => {
-      const { url, body } = await sentTo('openai', upstreamModel, { tools: chatTools, temperature: 0.5 });
+      const { url, body } = await captureRequest('openai', upstreamModel, {
+        tools: chatTools,
+        temperature: 0.5,
+      });
       expect(url).toBe('/v1/responses');
       if (upstreamModel !== 'gpt-6.1-terra') expect(body).not.toHaveProperty('temperature');
     },
@@ -98,18 +101,21 @@ describe('models that the table does not know', () => {
     ['openai', 'ft:gpt-4o-2024-08-06:acme::1'],
     ['openai', 'gpt-4-0613'],
     ['generic', 'gpt-7-nova'],
-  ] as const)('leaves tools on /v1/chat/completions behind %s for %s', async (provider, upstreamModel) => {
-    const { url, body } = await sentTo(provider, upstreamModel, { tools: chatTools, temperature: 0.5 });
+  ] as const)('tools stay on /v1/chat/completions behind %s for %s', async (provider, upstreamModel) => {
+    const { url, body } = await captureRequest(provider, upstreamModel, {
+      tools: chatTools,
+      temperature: 0.5,
+    });
     expect(url).toBe('/v1/chat/completions');
     expect(body).toMatchObject({ temperature: 0.5 });
   });
 
-  test('asks an unknown Claude for adaptive thinking behind profile anthropic only', async () => {
+  test('unknown Claude gets adaptive thinking behind profile anthropic only', async () => {
     const reasoning = { reasoning_effort: 'high' };
-    const assumed = await sentTo('anthropic', 'claude-opus-7', reasoning);
-    expect(assumed.body.thinking).toMatchObject({ type: 'adaptive' });
-    expect(assumed.body.output_config).toEqual({ effort: 'high' });
-    const unknown = await sentTo('other', 'claude-opus-7', reasoning);
-    expect(unknown.body.thinking).toMatchObject({ type: 'enabled' });
+    const anthropicRequest = await captureRequest('anthropic', 'claude-opus-7', reasoning);
+    expect(anthropicRequest.body.thinking).toMatchObject({ type: 'adaptive' });
+    expect(anthropicRequest.body.output_config).toEqual({ effort: 'high' });
+    const genericRequest = await captureRequest('other', 'claude-opus-7', reasoning);
+    expect(genericRequest.body.thinking).toMatchObject({ type: 'enabled' });
   });
 });

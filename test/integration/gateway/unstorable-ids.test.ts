@@ -22,11 +22,11 @@ test.each([
   ['DELETE', '/v1/responses/resp_%00'],
   ['GET', '/v1/generations/%00'],
   ['GET', '/v1/models/%00'],
-])('%s %s is the fault of its caller', async (method, path) => {
+])('%s %s returns 400 or 404', async (method, path) => {
   expect([400, 404]).toContain(await statusOf(method, path));
 });
 
-test('previous_response_id with a NUL is the fault of its caller', async () => {
+test('previous_response_id with a NUL returns 400 or 404', async () => {
   const body = { model: 'sim-small', input: 'Hello', previous_response_id: 'resp_\u0000' };
   expect([400, 404]).toContain(await statusOf('POST', '/v1/responses', body));
 });

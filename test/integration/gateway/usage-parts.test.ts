@@ -1,10 +1,10 @@
 import { parseUsdPerMillion as usd } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer } from '../../support/customer';
-import { ModelShelf } from './model-shelf';
-import { events, ScriptedSupplier } from './scripted-supplier';
+import { TestCatalogue } from './test-catalogue';
+import { events, FixedResponseSupplier } from './fixed-response-supplier';
 
-/** The figures of the vendor's own example: https://platform.claude.com/docs/en/build-with-claude/compaction-threshold */
+/** Figures of the vendor's example: https://platform.claude.com/docs/en/build-with-claude/compaction-threshold */
 const usage = {
   input_tokens: 23_000,
   output_tokens: 1_000,
@@ -13,7 +13,7 @@ const usage = {
     { type: 'message', input_tokens: 23_000, output_tokens: 1_000 },
   ],
 };
-const advised = {
+const advisorUsage = {
   input_tokens: 412,
   output_tokens: 531,
   iterations: [
@@ -29,18 +29,18 @@ const advised = {
     },
   ],
 };
-const compacting = { context_management: { edits: [{ type: 'compact_20260112' }] } };
+const compactionRequest = { context_management: { edits: [{ type: 'compact_20260112' }] } };
 const advisor = { type: 'advisor_20260301', name: 'advisor', model: 'claude-opus-4-8' };
 
-describe('a supplier bills parts beside the answer', () => {
+describe('Usage parts billed in addition to the response', () => {
   let app: TestApp;
-  let supplier: ScriptedSupplier;
+  let supplier: FixedResponseSupplier;
 
   beforeAll(async () => {
-    supplier = await ScriptedSupplier.start();
+    supplier = await FixedResponseSupplier.start();
     app = await startTestApp({ environment: { SUPPLIER_ALLOW: '127.0.0.1' } });
-    const shelf = new ModelShelf(app);
-    await shelf.provider({
+    const catalogue = new TestCatalogue(app);
+    await catalogue.provider({
       name: 'maker',
       style: 'messages-style',
       settings: { profile: 'anthropic' },
@@ -48,7 +48,7 @@ describe('a supplier bills parts beside the answer', () => {
       regions: ['eu'],
       credentials: [{ label: 'one', kind: 'bearer', secret: 'sim-canary-of-ours' }],
     });
-    await shelf.model('sonnet', [{ provider: 'maker', upstreamModel: 'claude-sonnet-4-6' }], {
+    await catalogue.model('sonnet', [{ provider: 'maker', upstreamModel: 'claude-sonnet-4-6' }], {
       input: usd('3'),
       output: usd('15'),
       tiers: [{ aboveInputTokens: 100_000, input: usd('6'), output: usd('30') }],
@@ -70,7 +70,7 @@ describe('a supplier bills parts beside the answer', () => {
     await supplier.stop();
   });
 
-  const answerWith = (reported: object): object => ({
+  const responseWith = (reported: object): object => ({
     id: 'msg_1',
     type: 'message',
     role: 'assistant',
@@ -84,7 +84,7 @@ describe('a supplier bills parts beside the answer', () => {
     events(
       {
         type: 'message_start',
-        message: { ...answerWith({ input_tokens: 10, output_tokens: 1 }), content: [], stop_reason: null },
+        message: { ...responseWith({ input_tokens: 10, output_tokens: 1 }), content: [], stop_reason: null },
       },
       { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
       { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hello.' } },
@@ -93,7 +93,7 @@ describe('a supplier bills parts beside the answer', () => {
       { type: 'message_stop' },
     );
 
-  async function ask(key: string, body: object) {
+  async function sendRequest(key: string, body: object) {
     const answer = await fetch(`${app.url}/v1/messages`, {
       method: 'POST',
       headers: { 'x-api-key': key, 'content-type': 'application/json' },
@@ -114,13 +114,13 @@ describe('a supplier bills parts beside the answer', () => {
   }
 
   test.each([false, true])(
-    'a compaction is charged at the step that it reached, streamed: %s',
+    'compaction is charged at the price tier it reaches, streamed: %s',
     async (stream) => {
-      supplier.answer = stream ? streamWith(usage) : answerWith(usage);
+      supplier.answer = stream ? streamWith(usage) : responseWith(usage);
       const { key } = await addCustomer(app, `compacting-${stream}`, 1_000_000_000_000n);
-      const { status, record } = await ask(key, { ...compacting, stream });
+      const { status, record } = await sendRequest(key, { ...compactionRequest, stream });
       expect(status).toBe(200);
-      // 23,000 × $3 + 1,000 × $15, and beside it 180,000 × $6 + 3,500 × $30, a million tokens each.
+      // 23,000 × $3 + 1,000 × $15 for the message, plus 180,000 × $6 + 3,500 × $30 for the compaction, per 1M tokens.
       expect(BigInt(record!.cost_nano)).toBe(84_000_000n + 1_185_000_000n);
       expect(record).toMatchObject({
         input_tokens: 23_000,
@@ -129,37 +129,34 @@ describe('a supplier bills parts beside the answer', () => {
     },
   );
 
-  test.each([false, true])(
-    'advice is charged at the rates of its own model, streamed: %s',
-    async (stream) => {
-      supplier.answer = stream ? streamWith(advised) : answerWith(advised);
-      const { key } = await addCustomer(app, `advised-${stream}`, 1_000_000_000_000n);
-      const { status, record } = await ask(key, { tools: [advisor], stream });
-      expect(status).toBe(200);
-      const answer = 412n * 3_000n + 531n * 15_000n;
-      const advice = 823n * 5_000n + 100n * 500n + 100n * 6_250n + 200n * 10_000n + 1_612n * 25_000n;
-      expect(BigInt(record!.cost_nano)).toBe(answer + advice);
-      expect(supplier.requests.at(-1)).toMatchObject({
-        tools: [{ ...advisor, max_uses: 5, max_tokens: 4_096 }],
-      });
-    },
-  );
+  test.each([false, true])("advisor is charged at its own model's rates, streamed: %s", async (stream) => {
+    supplier.answer = stream ? streamWith(advisorUsage) : responseWith(advisorUsage);
+    const { key } = await addCustomer(app, `advised-${stream}`, 1_000_000_000_000n);
+    const { status, record } = await sendRequest(key, { tools: [advisor], stream });
+    expect(status).toBe(200);
+    const answer = 412n * 3_000n + 531n * 15_000n;
+    const advice = 823n * 5_000n + 100n * 500n + 100n * 6_250n + 200n * 10_000n + 1_612n * 25_000n;
+    expect(BigInt(record!.cost_nano)).toBe(answer + advice);
+    expect(supplier.requests.at(-1)).toMatchObject({
+      tools: [{ ...advisor, max_uses: 5, max_tokens: 4_096 }],
+    });
+  });
 
-  test('what they may cost is held before anything is sent', async () => {
+  test('possible cost of advisor and compaction is held before the request is sent', async () => {
     const { key } = await addCustomer(app, 'with-a-cent', 10_000_000n);
-    supplier.answer = answerWith({ input_tokens: 10, output_tokens: 5 });
-    expect((await ask(key, { max_tokens: 100 })).status).toBe(200);
+    supplier.answer = responseWith({ input_tokens: 10, output_tokens: 5 });
+    expect((await sendRequest(key, { max_tokens: 100 })).status).toBe(200);
     supplier.requests.length = 0;
-    expect((await ask(key, { max_tokens: 100, tools: [advisor] })).status).toBe(403);
-    const long = { messages: [{ role: 'user', content: 'x'.repeat(2_000) }], max_tokens: 100 };
-    expect((await ask(key, { ...long, ...compacting })).status).toBe(403);
+    expect((await sendRequest(key, { max_tokens: 100, tools: [advisor] })).status).toBe(403);
+    const longRequest = { messages: [{ role: 'user', content: 'x'.repeat(2_000) }], max_tokens: 100 };
+    expect((await sendRequest(key, { ...longRequest, ...compactionRequest })).status).toBe(403);
     expect(supplier.requests).toHaveLength(0);
   });
 
-  test('the audit of a key shows every part, so that its payer can recompute the cost', async () => {
-    supplier.answer = answerWith(advised);
+  test('generation lists every part, so that the payer can recompute the cost', async () => {
+    supplier.answer = responseWith(advisorUsage);
     const { key } = await addCustomer(app, 'recomputing', 1_000_000_000_000n);
-    const { id } = await ask(key, { tools: [advisor] });
+    const { id } = await sendRequest(key, { tools: [advisor] });
     const generation = await fetch(`${app.url}/v1/generations/${id}`, { headers: { 'x-api-key': key } });
     expect(await generation.json()).toMatchObject({
       parts: [

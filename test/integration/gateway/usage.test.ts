@@ -1,12 +1,12 @@
 import { CatalogueEditor, CatalogueService } from '#product/catalogue';
-import { app, closeHouse, openHouse, recordOf, supplier } from './gateway-house';
+import { app, closeFixture, openFixture, recordOf, supplier } from './gateway-fixture';
 
-describe('what a supplier reports is believed only as far as it can be true', () => {
-  beforeAll(openHouse);
+describe('Supplier usage reports', () => {
+  beforeAll(openFixture);
   afterEach(() => supplier.clearFaults());
-  afterAll(closeHouse);
+  afterAll(closeFixture);
 
-  const ask = (body: object): Promise<Response> =>
+  const sendRequest = (body: object): Promise<Response> =>
     fetch(`${app.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
@@ -19,25 +19,25 @@ describe('what a supplier reports is believed only as far as it can be true', ()
     });
 
   test.each(['negative', 'nan', 'absurd'] as const)(
-    '%s: a whole answer is charged like the same streamed, by estimate',
+    '%s usage is charged by the same estimate, streaming or not',
     async (variant) => {
       await supplier.addFault({ fault: { kind: 'wrong-usage', variant } });
-      const whole = await ask({});
-      expect(whole.status).toBe(200);
-      const streamed = await ask({ stream: true });
-      await streamed.text();
-      const record = await recordOf(whole);
+      const complete = await sendRequest({});
+      expect(complete.status).toBe(200);
+      const streamResponse = await sendRequest({ stream: true });
+      await streamResponse.text();
+      const record = await recordOf(complete);
       expect(record).toMatchObject({ usage_source: 'estimated', code: null });
       expect(BigInt(String(record?.cost_nano)) > 0n).toBe(true);
-      expect(record?.output_tokens).toBe((await recordOf(streamed))?.output_tokens);
+      expect(record?.output_tokens).toBe((await recordOf(streamResponse))?.output_tokens);
     },
   );
 
   test.each(['negative', 'nan', 'absurd', 'absent'] as const)(
-    '%s: a stream is counted here, and says so',
+    '%s usage of a stream is estimated and recorded as such',
     async (variant) => {
       await supplier.addFault({ fault: { kind: 'wrong-usage', variant } });
-      const answer = await ask({ stream: true });
+      const answer = await sendRequest({ stream: true });
       expect(await answer.text()).toContain('[DONE]');
       const record = await recordOf(answer);
       expect(record).toMatchObject({ usage_source: 'estimated', code: null });
@@ -48,9 +48,9 @@ describe('what a supplier reports is believed only as far as it can be true', ()
     },
   );
 
-  test('absent: a whole answer is counted here, and says so', async () => {
+  test('absent usage of a non-streaming response is estimated and recorded as such', async () => {
     await supplier.addFault({ fault: { kind: 'wrong-usage', variant: 'absent' } });
-    const answer = await ask({});
+    const answer = await sendRequest({});
     expect(answer.status).toBe(200);
     const record = await recordOf(answer);
     expect(record).toMatchObject({ usage_source: 'estimated' });
@@ -58,16 +58,16 @@ describe('what a supplier reports is believed only as far as it can be true', ()
     expect(Number(record?.output_tokens)).toBeLessThanOrEqual(50);
   });
 
-  test('reported twice is charged once', async () => {
-    const once = await ask({ stream: true });
-    await once.text();
+  test('usage reported twice is charged once', async () => {
+    const single = await sendRequest({ stream: true });
+    await single.text();
     await supplier.addFault({ fault: { kind: 'wrong-usage', variant: 'double' } });
-    const twice = await ask({ stream: true });
-    await twice.text();
-    expect((await recordOf(twice))?.output_tokens).toBe((await recordOf(once))?.output_tokens);
+    const repeated = await sendRequest({ stream: true });
+    await repeated.text();
+    expect((await recordOf(repeated))?.output_tokens).toBe((await recordOf(single))?.output_tokens);
   });
 
-  test('a model without a price is not served, let alone for nothing', async () => {
+  test('model without a price returns 503 without a supplier call', async () => {
     await app.database.transaction(async (tx) => {
       const editor = new CatalogueEditor();
       await editor.upsertModel(tx, { name: 'unpriced', kind: 'chat', ownedBy: 'test' });
@@ -77,7 +77,7 @@ describe('what a supplier reports is believed only as far as it can be true', ()
     });
     await app.application.get(CatalogueService, { strict: false }).reload();
     await supplier.clearRequests();
-    const answer = await ask({ model: 'unpriced' });
+    const answer = await sendRequest({ model: 'unpriced' });
     expect(answer.status).toBe(503);
     expect(await answer.json()).toMatchObject({ error: { code: 'supplier_price_unresolved' } });
     expect(await supplier.requests()).toEqual([]);

@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { RequestRecord } from '../../../src/audit';
 import { startTestApp, type TestApp } from '../../support/app';
-import { addKey, addUser } from '../../support/people';
-import { chatRecord, putRecords } from '../../support/records';
-import { call, refusalOf } from './http';
+import { addKey, addUser } from '../../support/users';
+import { createChatRecord, storeRecords } from '../../support/records';
+import { call, apiErrorOf } from './http';
 
 let app: TestApp;
-let root: string;
+let rootKey: string;
 let key: { id: number; publicId: string; text: string };
-let other: { id: number; publicId: string; text: string };
+let otherKey: { id: number; publicId: string; text: string };
 
 const start = Date.now() - 3_600_000;
 
-const record = (place: number, fields: Partial<RequestRecord> = {}): RequestRecord =>
-  chatRecord(null, key.id, {
+const recordAt = (place: number, fields: Partial<RequestRecord> = {}): RequestRecord =>
+  createChatRecord(null, key.id, {
     requestId: randomUUID(),
     createdAt: new Date(start + place * 1_000),
     costNano: 1_500_000n,
@@ -27,12 +27,12 @@ let records: RequestRecord[];
 
 beforeAll(async () => {
   app = await startTestApp();
-  root = app.firstKeys?.root ?? '';
+  rootKey = app.firstKeys?.root ?? '';
   const user = await addUser(app);
   key = await addKey(app, user);
-  other = await addKey(app, user);
+  otherKey = await addKey(app, user);
   records = [
-    record(0, {
+    recordAt(0, {
       inputTokens: 10,
       cacheReadTokens: 5,
       cacheWriteTokens: 2,
@@ -47,9 +47,9 @@ beforeAll(async () => {
         { supplier: 'south', region: 'eu', model: 'a', status: 500, milliseconds: 3, outcome: 'failed' },
       ],
     }),
-    // Several in one millisecond: only the id tells them apart.
-    ...[1, 1, 1, 1, 1, 2].map((place) => record(place)),
-    record(3, {
+    // Several records in one millisecond, distinguished only by their ids.
+    ...[1, 1, 1, 1, 1, 2].map((place) => recordAt(place)),
+    recordAt(3, {
       model: '=cmd|calc',
       servedModel: null,
       supplier: '@evil',
@@ -57,24 +57,24 @@ beforeAll(async () => {
       code: 'upstream_error',
       costNano: 0n,
     }),
-    record(4, { keyId: other.id }),
+    recordAt(4, { keyId: otherKey.id }),
   ];
-  await putRecords(app, records);
+  await storeRecords(app, records);
 });
 afterAll(() => app.close());
 
-interface Page {
+interface AuditPage {
   readonly data: Record<string, unknown>[];
   readonly has_more: boolean;
   readonly next_cursor: string | null;
   readonly previous_cursor: string | null;
 }
 
-const audit = <Body = Page>(query = '') =>
-  call<Body>(app, root, 'GET', `/v1/manage/keys/${key.publicId}/audit${query}`);
+const getAudit = <Body = AuditPage>(query = '') =>
+  call<Body>(app, rootKey, 'GET', `/v1/manage/keys/${key.publicId}/audit${query}`);
 
-test('a record has the fields it is promised to have, tokens as the caller was told them', async () => {
-  const { data } = (await audit()).body;
+test('a record has its documented fields, with the token counts reported to the caller', async () => {
+  const { data } = (await getAudit()).body;
   expect(data).toHaveLength(8);
   expect(data.at(-1)).toEqual({
     timestamp: new Date(start).toISOString(),
@@ -117,13 +117,13 @@ test('a record has the fields it is promised to have, tokens as the caller was t
   });
 });
 
-test.each([1, 2, 3, 7, 8, 9])('pages of %i show every record once, the newest first', async (limit) => {
-  const seen: unknown[] = [];
+test.each([1, 2, 3, 7, 8, 9])('pages of %i list every record once, newest first', async (limit) => {
+  const requestIds: unknown[] = [];
   let cursor = '';
   for (let pages = 0; pages < 20; pages += 1) {
-    const { body } = await audit(`?limit=${limit}${cursor}`);
+    const { body } = await getAudit(`?limit=${limit}${cursor}`);
     expect(body.data.length).toBeLessThanOrEqual(limit);
-    seen.push(...body.data.map(({ request_id }) => request_id));
+    requestIds.push(...body.data.map(({ request_id }) => request_id));
     if (!body.has_more) break;
     cursor = `&cursor=${body.next_cursor}`;
   }
@@ -131,26 +131,26 @@ test.each([1, 2, 3, 7, 8, 9])('pages of %i show every record once, the newest fi
     .filter(({ keyId }) => keyId === key.id)
     .sort((a, b) => +b.createdAt - +a.createdAt || (a.requestId < b.requestId ? 1 : -1))
     .map(({ requestId }) => requestId);
-  expect(seen).toEqual(expected);
+  expect(requestIds).toEqual(expected);
 });
 
-test('a page leads back to the one before it', async () => {
-  const { body: first } = await audit('?limit=3');
-  const { body: second } = await audit(`?limit=3&cursor=${first.next_cursor}`);
+test('a page links back to the previous one', async () => {
+  const { body: first } = await getAudit('?limit=3');
+  const { body: second } = await getAudit(`?limit=3&cursor=${first.next_cursor}`);
   expect(first.previous_cursor).toBeNull();
-  expect((await audit(`?limit=3&cursor=${second.previous_cursor}`)).body.data).toEqual(first.data);
+  expect((await getAudit(`?limit=3&cursor=${second.previous_cursor}`)).body.data).toEqual(first.data);
 });
 
-test('by time, the end not included, and by model', async () => {
+test('the audit log can be filtered by time, excluding the end, and by model', async () => {
   const at = (place: number): string => encodeURIComponent(new Date(start + place * 1_000).toISOString());
-  expect((await audit(`?from=${at(1)}&to=${at(2)}`)).body.data).toHaveLength(5);
-  expect((await audit(`?from=${at(2)}`)).body.data).toHaveLength(2);
-  expect((await audit('?model=alpha')).body.data).toHaveLength(7);
-  expect((await audit('?model=nobody')).body.data).toEqual([]);
+  expect((await getAudit(`?from=${at(1)}&to=${at(2)}`)).body.data).toHaveLength(5);
+  expect((await getAudit(`?from=${at(2)}`)).body.data).toHaveLength(2);
+  expect((await getAudit('?model=alpha')).body.data).toHaveLength(7);
+  expect((await getAudit('?model=nobody')).body.data).toEqual([]);
 });
 
-test('as a table: all of it, harmless to a spreadsheet, and no longer than allowed', async () => {
-  const answer = await audit<string>('?format=csv');
+test('the CSV export has every record, escapes formulas and respects the limit', async () => {
+  const answer = await getAudit<string>('?format=csv');
   expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8');
   expect(answer.headers.get('content-disposition')).toMatch(/^attachment; filename="audit_/);
   const lines = answer.body.trimEnd().split('\r\n');
@@ -159,7 +159,7 @@ test('as a table: all of it, harmless to a spreadsheet, and no longer than allow
     /^timestamp,key_id,model,supplier,region,input_tokens,output_tokens,cost_usd,latency_ms,request_id,/,
   );
   expect(lines[1]).toContain(",'=cmd|calc,'@evil,");
-  expect((await audit<string>('?format=csv&limit=2')).body.trimEnd().split('\r\n')).toHaveLength(3);
+  expect((await getAudit<string>('?format=csv&limit=2')).body.trimEnd().split('\r\n')).toHaveLength(3);
 });
 
 test.each([
@@ -173,19 +173,19 @@ test.each([
   ['cursor=x', 'cursor'],
   [`cursor=${encodeURIComponent("1_' OR 1=1")}`, 'cursor'],
   [`model=${'x'.repeat(300)}`, 'model'],
-])('%s is refused, and the field named', async (query, param) => {
-  expect(refusalOf(await audit<Record<string, unknown>>(`?${query}`))).toEqual([
+])('%s is refused with the name of the field', async (query, param) => {
+  expect(apiErrorOf(await getAudit<Record<string, unknown>>(`?${query}`))).toEqual([
     400,
     'invalid_request',
     param,
   ]);
 });
 
-test('a key asks about its own requests, and knows nothing of others’', async () => {
+test('a key can read its own requests but not those of another key', async () => {
   const [mine] = records;
-  const theirs = records.at(-1);
-  const ask = (id: string | undefined) => call(app, key.text, 'GET', `/v1/generations/${id}`);
-  expect((await ask(mine?.requestId)).body).toMatchObject({
+  const otherRecord = records.at(-1);
+  const getGeneration = (id: string | undefined) => call(app, key.text, 'GET', `/v1/generations/${id}`);
+  expect((await getGeneration(mine?.requestId)).body).toMatchObject({
     id: mine?.requestId,
     cost_usd: 0.0015,
     supplier: 'north',
@@ -193,6 +193,6 @@ test('a key asks about its own requests, and knows nothing of others’', async 
     input_tokens: 18,
     attempts: [{ supplier: 'south', status: 500 }],
   });
-  for (const id of [theirs?.requestId, randomUUID(), 'x', "'%20OR%201=1"])
-    expect(refusalOf(await ask(id))).toEqual([404, 'not_found', 'request_id']);
+  for (const id of [otherRecord?.requestId, randomUUID(), 'x', "'%20OR%201=1"])
+    expect(apiErrorOf(await getGeneration(id))).toEqual([404, 'not_found', 'request_id']);
 });

@@ -1,25 +1,25 @@
 import type { TestApp } from '../../support/app';
 
-export interface Answer<Body = Record<string, unknown>> {
+export interface ApiResponse<Body = Record<string, unknown>> {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Body;
 }
 
-interface Refusal {
+interface ApiErrorBody {
   readonly error: { readonly code: string; readonly param?: string; readonly message: string };
 }
 
 const DEADLINE_MS = 10_000;
 
-/** One JSON request with a key. */
+/** Sends one JSON request with a key. */
 export async function call<Body = Record<string, unknown>>(
   app: Pick<TestApp, 'url'>,
   key: string,
   method: string,
   path: string,
   body?: unknown,
-): Promise<Answer<Body>> {
+): Promise<ApiResponse<Body>> {
   const answer = await fetch(app.url + path, {
     method,
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -31,7 +31,7 @@ export async function call<Body = Record<string, unknown>>(
   return { status: answer.status, headers: answer.headers, body: (isJson ? JSON.parse(text) : text) as Body };
 }
 
-export const refusalOf = ({ status, body }: Answer): [number, string, string | undefined] => {
-  const { code, param } = (body as unknown as Refusal).error;
+export const apiErrorOf = ({ status, body }: ApiResponse): [number, string, string | undefined] => {
+  const { code, param } = (body as unknown as ApiErrorBody).error;
   return [status, code, param];
 };

@@ -2,18 +2,18 @@ import { Limits } from '#product/billing';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { startTestApp, type TestApp } from '../../support/app';
 import { declareRegions } from '../../support/regions';
-import { addUser } from '../../support/people';
-import { type Answer, call, refusalOf } from './http';
+import { addUser } from '../../support/users';
+import { type ApiResponse, call, apiErrorOf } from './http';
 import { until } from '../../support/until';
 
 let supplier: Simulator;
 let app: TestApp;
-let root: string;
+let rootKey: string;
 
 beforeAll(async () => {
   supplier = await startSimulator();
   app = await startTestApp({ sandboxUrl: supplier.url });
-  root = app.firstKeys?.root ?? '';
+  rootKey = app.firstKeys?.root ?? '';
   await declareRegions(app.database, 'eu', 'us', 'us-east-1');
 });
 afterAll(async () => {
@@ -21,7 +21,7 @@ afterAll(async () => {
   await supplier.stop();
 });
 
-interface Issued {
+interface CreatedKey {
   readonly id: string;
   readonly key: string;
   readonly name: string;
@@ -29,19 +29,19 @@ interface Issued {
 }
 
 const manage = <Body = Record<string, unknown>>(method: string, path: string, body?: unknown) =>
-  call<Body>(app, root, method, `/v1/manage/keys${path}`, body);
+  call<Body>(app, rootKey, method, `/v1/manage/keys${path}`, body);
 
-async function create(fields: object = {}): Promise<Issued> {
-  const answer = await manage<Issued>('POST', '', { name: 'one', ...fields });
+async function createKey(fields: object = {}): Promise<CreatedKey> {
+  const answer = await manage<CreatedKey>('POST', '', { name: 'one', ...fields });
   expect(answer.status).toBe(200);
   return answer.body;
 }
 
-const read = async (id: string): Promise<Record<string, unknown>> => (await manage('GET', `/${id}`)).body;
-const own = (key: string): Promise<Answer> => call(app, key, 'GET', '/v1/key');
+const readKey = async (id: string): Promise<Record<string, unknown>> => (await manage('GET', `/${id}`)).body;
+const getOwnKey = (key: string): Promise<ApiResponse> => call(app, key, 'GET', '/v1/key');
 
-test('a key is made with everything it may have, works at once, and reads back', async () => {
-  const made = await create({
+test('a key with every field works immediately and returns the same values', async () => {
+  const createdKey = await createKey({
     name: 'Team one',
     allowed_models: ['sim-small', 'sim-large'],
     allowed_regions: 'EU, us-east-1',
@@ -51,11 +51,11 @@ test('a key is made with everything it may have, works at once, and reads back',
     metadata: { team: 'one', 'cost-centre': '4711' },
     expires_at: '2999-01-01T00:00:00+02:00',
   });
-  expect(Object.keys(made).sort()).toEqual(['created', 'id', 'key', 'name']);
-  expect(made.key).toMatch(/^svc_[0-9A-Za-z]{57}$/);
-  expect(new Date(made.created).toISOString()).toBe(made.created);
-  expect(await read(made.id)).toMatchObject({
-    id: made.id,
+  expect(Object.keys(createdKey).sort()).toEqual(['created', 'id', 'key', 'name']);
+  expect(createdKey.key).toMatch(/^svc_[0-9A-Za-z]{57}$/);
+  expect(new Date(createdKey.created).toISOString()).toBe(createdKey.created);
+  expect(await readKey(createdKey.id)).toMatchObject({
+    id: createdKey.id,
     name: 'Team one',
     status: 'active',
     budget_limit: 12.5,
@@ -69,8 +69,12 @@ test('a key is made with everything it may have, works at once, and reads back',
     metadata: { team: 'one', 'cost-centre': '4711' },
     expires_at: '2998-12-31T22:00:00.000Z',
   });
-  expect(JSON.stringify(await read(made.id))).not.toContain(made.key);
-  expect((await own(made.key)).body).toMatchObject({ id: made.id, rate_limit_rpm: 7, budget_limit: 12.5 });
+  expect(JSON.stringify(await readKey(createdKey.id))).not.toContain(createdKey.key);
+  expect((await getOwnKey(createdKey.key)).body).toMatchObject({
+    id: createdKey.id,
+    rate_limit_rpm: 7,
+    budget_limit: 12.5,
+  });
 });
 
 test.each([
@@ -83,18 +87,18 @@ test.each([
   ['unknown', '127.0.0.1'],
   ['203.0.113.7, 999.1.1.1', '127.0.0.1'],
   ['203.0.113.7, 127.0.0.1', '203.0.113.7'],
-])('a proxy that says "%s" puts %s on record', async (claimed, address) => {
+])('a proxy header of "%s" records the address %s', async (claimed, address) => {
   const answer = await fetch(`${app.url}/v1/manage/keys`, {
     method: 'POST',
     headers: {
-      authorization: `Bearer ${root}`,
+      authorization: `Bearer ${rootKey}`,
       'content-type': 'application/json',
       'x-forwarded-for': claimed,
     },
     body: JSON.stringify({ name: 'by a proxy' }),
   });
   expect(answer.status).toBe(200);
-  const { id } = (await answer.json()) as Issued;
+  const { id } = (await answer.json()) as CreatedKey;
   expect(
     await app.database.query(
       `SELECT host(address) AS address FROM activity
@@ -104,9 +108,9 @@ test.each([
   ).toEqual([{ address }]);
 });
 
-test('a key with a name alone belongs to the operator and has no limit but the usual rate', async () => {
-  const made = await create();
-  expect(await read(made.id)).toMatchObject({
+test('a key created with only a name belongs to the operator and has the default rate limit', async () => {
+  const createdKey = await createKey();
+  expect(await readKey(createdKey.id)).toMatchObject({
     budget_limit: null,
     allowed_models: null,
     allowed_regions: null,
@@ -114,17 +118,17 @@ test('a key with a name alone belongs to the operator and has no limit but the u
     user_id: 1,
     organisation_id: 1,
   });
-  expect((await own(made.key)).body).toMatchObject({ rate_limit_rpm: 1_000_000 });
+  expect((await getOwnKey(createdKey.key)).body).toMatchObject({ rate_limit_rpm: 1_000_000 });
 });
 
-test('a key without a budget reads five nulls, with the effective values beside the set ones', async () => {
-  const { id } = await create();
-  const set = { budget_limit: null, budget_used: null, budget_remaining: null, budget_period: null };
-  const nothing = { ...set, resets_at: null };
-  expect(await read(id)).toMatchObject({
-    ...nothing,
+test('a key without a budget returns five nulls, and effective values next to the stored ones', async () => {
+  const { id } = await createKey();
+  const budgetFields = { budget_limit: null, budget_used: null, budget_remaining: null, budget_period: null };
+  const emptyBudget = { ...budgetFields, resets_at: null };
+  expect(await readKey(id)).toMatchObject({
+    ...emptyBudget,
     rate_limit_rpm: null,
-    effective: { ...nothing, rate_limit_rpm: 1_000_000, allowed_regions: null, unknown_fields: 'auto' },
+    effective: { ...emptyBudget, rate_limit_rpm: 1_000_000, allowed_regions: null, unknown_fields: 'auto' },
   });
   await app.database.query("UPDATE organisation SET allowed_regions = '{eu,us}' WHERE id = 1");
   await app.database.transaction((tx) =>
@@ -135,7 +139,7 @@ test('a key without a budget reads five nulls, with the effective values beside 
   const limits = { rate_limit_rpm: 60, allowed_regions: 'us,us-east-1', unknown_fields: 'drop' };
   const { body } = await manage('PATCH', `/${id}`, limits);
   expect(body).toMatchObject({
-    ...nothing,
+    ...emptyBudget,
     effective: {
       rate_limit_rpm: 60,
       allowed_regions: ['us'],
@@ -153,34 +157,34 @@ test('a key without a budget reads five nulls, with the effective values beside 
   );
 });
 
-test('regions come back in the form in which they were given', async () => {
-  const list = await create({ allowed_regions: ['eu'] });
-  const text = await create({ allowed_regions: 'eu' });
-  expect((await read(list.id)).allowed_regions).toEqual(['eu']);
-  expect((await read(text.id)).allowed_regions).toBe('eu');
+test('regions are returned in the form in which they were given', async () => {
+  const list = await createKey({ allowed_regions: ['eu'] });
+  const text = await createKey({ allowed_regions: 'eu' });
+  expect((await readKey(list.id)).allowed_regions).toEqual(['eu']);
+  expect((await readKey(text.id)).allowed_regions).toBe('eu');
   await manage('PATCH', `/${list.id}`, { allowed_regions: 'eu,us' });
-  expect((await read(list.id)).allowed_regions).toBe('eu,us');
+  expect((await readKey(list.id)).allowed_regions).toBe('eu,us');
   await manage('PATCH', `/${list.id}`, { allowed_regions: null });
-  expect((await read(list.id)).allowed_regions).toBeNull();
+  expect((await readKey(list.id)).allowed_regions).toBeNull();
 });
 
-test('an alias in the list of models stands for the model it names', async () => {
+test('an alias in allowed_models is stored as the model it names', async () => {
   await app.database.query(
     "INSERT INTO model_alias (name, model_id) SELECT 'quick', id FROM model WHERE name = 'sim-small'",
   );
-  let made: Issued | undefined;
+  let createdKey: CreatedKey | undefined;
   await until(async () => {
-    const answer = await manage<Issued>('POST', '', {
+    const answer = await manage<CreatedKey>('POST', '', {
       name: 'alias',
       allowed_models: ['quick', 'sim-small'],
     });
-    if (answer.status === 200) made = answer.body;
-    return made !== undefined;
+    if (answer.status === 200) createdKey = answer.body;
+    return createdKey !== undefined;
   });
-  expect((await read(made?.id ?? '')).allowed_models).toEqual(['sim-small']);
+  expect((await readKey(createdKey?.id ?? '')).allowed_models).toEqual(['sim-small']);
 });
 
-test('a key is somebody’s: a user’s, a project’s, a department’s or an organisation’s', async () => {
+test('a key can belong to a user, a project, a department or an organisation', async () => {
   const user = await addUser(app);
   const [department] = await app.database.query<{ id: number }>(
     "INSERT INTO department (organisation_id, name) VALUES (1, 'one') RETURNING id",
@@ -196,13 +200,13 @@ test('a key is somebody’s: a user’s, a project’s, a department’s or an o
     { project_id: project?.id },
     { user_id: user, project_id: project?.id },
   ]) {
-    const made = await create(owner);
-    expect(await read(made.id)).toMatchObject(owner);
-    expect((await own(made.key)).status).toBe(200);
+    const createdKey = await createKey(owner);
+    expect(await readKey(createdKey.id)).toMatchObject(owner);
+    expect((await getOwnKey(createdKey.key)).status).toBe(200);
   }
   for (const name of ['user_id', 'organisation_id', 'department_id', 'project_id']) {
     for (const id of [999_999, 0, 'x', 2 ** 40]) {
-      expect(refusalOf(await manage('POST', '', { name: 'x', [name]: id }))).toEqual([
+      expect(apiErrorOf(await manage('POST', '', { name: 'x', [name]: id }))).toEqual([
         400,
         'invalid_request',
         name,
@@ -210,12 +214,12 @@ test('a key is somebody’s: a user’s, a project’s, a department’s or an o
     }
   }
   expect(
-    refusalOf(await manage('POST', '', { name: 'x', organisation_id: 1, project_id: project?.id })),
+    apiErrorOf(await manage('POST', '', { name: 'x', organisation_id: 1, project_id: project?.id })),
   ).toEqual([400, 'invalid_request', 'project_id']);
 });
 
-test('a change of one thing leaves everything else as it was', async () => {
-  const { id } = await create({
+test('changing one field leaves the others unchanged', async () => {
+  const { id } = await createKey({
     allowed_models: ['sim-small'],
     allowed_regions: 'eu',
     budget_limit: 3,
@@ -224,7 +228,7 @@ test('a change of one thing leaves everything else as it was', async () => {
     metadata: { a: 'b' },
     expires_at: '2999-01-01',
   });
-  const steps: [change: object, seen: object][] = [
+  const changeSteps: [change: object, seen: object][] = [
     [{ budget_limit: 5 }, { budget_limit: 5, budget_remaining: 5 }],
     [{ name: 'two' }, { name: 'two' }],
     [{ allowed_models: null }, { allowed_models: null }],
@@ -247,64 +251,64 @@ test('a change of one thing leaves everything else as it was', async () => {
       },
     ],
   ];
-  let expected: Record<string, unknown> = { ...(await read(id)), effective: expect.any(Object) };
+  let expected: Record<string, unknown> = { ...(await readKey(id)), effective: expect.any(Object) };
   expect(expected.budget_period).toBe('rolling');
-  for (const [change, seen] of steps) {
+  for (const [change, seen] of changeSteps) {
     expected = { ...expected, ...seen };
     const answer = await manage('PATCH', `/${id}`, change);
     expect([answer.status, answer.body]).toEqual([200, expected]);
-    expect(await read(id)).toEqual(expected);
+    expect(await readKey(id)).toEqual(expected);
   }
-  expect(refusalOf(await manage('PATCH', `/${id}`, { budget_period: 'daily' }))).toEqual([
+  expect(apiErrorOf(await manage('PATCH', `/${id}`, { budget_period: 'daily' }))).toEqual([
     400,
     'invalid_request',
     'budget_limit',
   ]);
 });
 
-test('two changes at the same moment both count', async () => {
+test('two concurrent changes are both applied', async () => {
   for (let round = 0; round < 5; round += 1) {
-    const { id } = await create({ budget_limit: 1, budget_period: 'daily' });
+    const { id } = await createKey({ budget_limit: 1, budget_period: 'daily' });
     await Promise.all([
       manage('PATCH', `/${id}`, { budget_limit: 2 }),
       manage('PATCH', `/${id}`, { budget_period: 'rolling' }),
       manage('PATCH', `/${id}`, { name: 'three' }),
     ]);
-    expect(await read(id)).toMatchObject({ budget_limit: 2, budget_period: 'rolling', name: 'three' });
+    expect(await readKey(id)).toMatchObject({ budget_limit: 2, budget_period: 'rolling', name: 'three' });
   }
 });
 
-test('a revoked key is refused from then on, stays on record, and is revoked as often as one likes', async () => {
-  const { id, key } = await create();
-  expect((await own(key)).status).toBe(200);
-  const first = await manage('DELETE', `/${id}`);
-  expect(first.body).toMatchObject({ id, status: 'revoked' });
-  expect(refusalOf(await own(key))).toEqual([401, 'invalid_api_key', null]);
-  const second = await manage('DELETE', `/${id}`);
-  expect([second.status, second.body]).toEqual([200, first.body]);
-  expect(refusalOf(await manage('PATCH', `/${id}`, { status: 'active' }))).toEqual([409, 'conflict', null]);
-  expect(refusalOf(await manage('POST', `/${id}/rotate`))).toEqual([409, 'conflict', null]);
+test('a revoked key is refused, stays in the list, and can be revoked again', async () => {
+  const { id, key } = await createKey();
+  expect((await getOwnKey(key)).status).toBe(200);
+  const firstRevocation = await manage('DELETE', `/${id}`);
+  expect(firstRevocation.body).toMatchObject({ id, status: 'revoked' });
+  expect(apiErrorOf(await getOwnKey(key))).toEqual([401, 'invalid_api_key', null]);
+  const secondRevocation = await manage('DELETE', `/${id}`);
+  expect([secondRevocation.status, secondRevocation.body]).toEqual([200, firstRevocation.body]);
+  expect(apiErrorOf(await manage('PATCH', `/${id}`, { status: 'active' }))).toEqual([409, 'conflict', null]);
+  expect(apiErrorOf(await manage('POST', `/${id}/rotate`))).toEqual([409, 'conflict', null]);
 });
 
-test('a rotated key: the old secret ends at once, or with its grace', async () => {
-  const { id, key } = await create();
-  expect((await own(key)).status).toBe(200);
-  const second = await manage<Issued>('POST', `/${id}/rotate`);
-  expect(second.body).toMatchObject({ id, name: 'one', previous_valid_until: null });
-  expect(refusalOf(await own(key))[1]).toBe('invalid_api_key');
-  expect((await own(second.body.key)).body.id).toBe(id);
-  const third = await manage<Issued>('POST', `/${id}/rotate`, { grace_seconds: 4 });
-  expect((await own(second.body.key)).status).toBe(200);
-  expect((await own(third.body.key)).status).toBe(200);
-  expect(refusalOf(await own(key))[1]).toBe('invalid_api_key');
-  const graceEnds = new Date((await read(id)).previous_valid_until as string).getTime();
+test('rotation invalidates the former secret immediately or after the grace period', async () => {
+  const { id, key } = await createKey();
+  expect((await getOwnKey(key)).status).toBe(200);
+  const secondKey = await manage<CreatedKey>('POST', `/${id}/rotate`);
+  expect(secondKey.body).toMatchObject({ id, name: 'one', previous_valid_until: null });
+  expect(apiErrorOf(await getOwnKey(key))[1]).toBe('invalid_api_key');
+  expect((await getOwnKey(secondKey.body.key)).body.id).toBe(id);
+  const thirdKey = await manage<CreatedKey>('POST', `/${id}/rotate`, { grace_seconds: 4 });
+  expect((await getOwnKey(secondKey.body.key)).status).toBe(200);
+  expect((await getOwnKey(thirdKey.body.key)).status).toBe(200);
+  expect(apiErrorOf(await getOwnKey(key))[1]).toBe('invalid_api_key');
+  const graceEnds = new Date((await readKey(id)).previous_valid_until as string).getTime();
   expect(graceEnds - Date.now()).toBeLessThanOrEqual(4_000);
-  await until(async () => (await own(second.body.key)).status !== 200);
+  await until(async () => (await getOwnKey(secondKey.body.key)).status !== 200);
   expect(Date.now()).toBeGreaterThan(graceEnds - 1_000);
-  expect(refusalOf(await own(second.body.key))[1]).toBe('invalid_api_key');
-  expect((await own(third.body.key)).status).toBe(200);
+  expect(apiErrorOf(await getOwnKey(secondKey.body.key))[1]).toBe('invalid_api_key');
+  expect((await getOwnKey(thirdKey.body.key)).status).toBe(200);
   for (const grace of [-1, 1.5, 'long', 1e9]) {
-    expect(refusalOf(await manage('POST', `/${id}/rotate`, { grace_seconds: grace }))).toEqual([
+    expect(apiErrorOf(await manage('POST', `/${id}/rotate`, { grace_seconds: grace }))).toEqual([
       400,
       'invalid_request',
       'grace_seconds',
@@ -312,21 +316,22 @@ test('a rotated key: the old secret ends at once, or with its grace', async () =
   }
 });
 
-test('expired is shown, but not stored: a later end brings the key back', async () => {
-  const { id, key } = await create({ expires_at: new Date(Date.now() + 2_000).toISOString() });
-  // The clock of the database decides, and that of the node follows it.
-  await until(async () => (await own(key)).status !== 200);
-  await until(async () => (await read(id)).status === 'expired');
-  expect(refusalOf(await own(key))).toEqual([401, 'expired_api_key', null]);
+test('an expired status is computed, so a later expiry date reactivates the key', async () => {
+  const { id, key } = await createKey({ expires_at: new Date(Date.now() + 2_000).toISOString() });
+  // Expiry follows the database clock, which the node approximates.
+  await until(async () => (await getOwnKey(key)).status !== 200);
+  await until(async () => (await readKey(id)).status === 'expired');
+  expect(apiErrorOf(await getOwnKey(key))).toEqual([401, 'expired_api_key', null]);
   await manage('PATCH', `/${id}`, { expires_at: '2999-01-01' });
-  expect((await read(id)).status).toBe('active');
-  expect((await own(key)).status).toBe(200);
+  expect((await readKey(id)).status).toBe('active');
+  expect((await getOwnKey(key)).status).toBe(200);
 });
 
-test('the list: the newest first, page by page, by name and status', async () => {
-  const made: string[] = [];
-  for (let count = 0; count < 5; count += 1) made.unshift((await create({ name: `Listed ${count}%` })).id);
-  const pages: string[] = [];
+test('the list is paged newest first and can be filtered by name and status', async () => {
+  const createdIds: string[] = [];
+  for (let count = 0; count < 5; count += 1)
+    createdIds.unshift((await createKey({ name: `Listed ${count}%` })).id);
+  const pagedNames: string[] = [];
   let cursor = '';
   for (;;) {
     const { body } = await manage<{
@@ -336,20 +341,20 @@ test('the list: the newest first, page by page, by name and status', async () =>
       object: string;
     }>('GET', `?limit=2&name=listed${cursor}`);
     expect(body.object).toBe('list');
-    pages.push(...body.data.map(({ id }) => id));
+    pagedNames.push(...body.data.map(({ id }) => id));
     if (!body.has_more) break;
     cursor = `&cursor=${body.next_cursor}`;
-    // A key made meanwhile does not move the pages.
-    if (pages.length === 2) await create({ name: 'Listed late' });
+    // A key created meanwhile does not shift the pages.
+    if (pagedNames.length === 2) await createKey({ name: 'Listed late' });
   }
-  expect(pages).toEqual(made);
-  await manage('DELETE', `/${made[0]}`);
-  await manage('PATCH', `/${made[1]}`, { status: 'disabled' });
+  expect(pagedNames).toEqual(createdIds);
+  await manage('DELETE', `/${createdIds[0]}`);
+  await manage('PATCH', `/${createdIds[1]}`, { status: 'disabled' });
   const ids = async (query: string) =>
     (await manage<{ data: { id: string }[] }>('GET', `?${query}`)).body.data.map(({ id }) => id);
-  expect(await ids('name=listed%200%25&status=active')).toEqual([made[4]]);
-  expect(await ids('name=listed&status=revoked')).toEqual([made[0]]);
-  expect(await ids('name=listed&status=disabled')).toEqual([made[1]]);
+  expect(await ids('name=listed%200%25&status=active')).toEqual([createdIds[4]]);
+  expect(await ids('name=listed&status=revoked')).toEqual([createdIds[0]]);
+  expect(await ids('name=listed&status=disabled')).toEqual([createdIds[1]]);
   expect(await ids('name=listed&status=expired')).toEqual([]);
   expect(await ids('name=listed_0')).toEqual([]);
   for (const [query, param] of [
@@ -360,12 +365,12 @@ test('the list: the newest first, page by page, by name and status', async () =>
     ['cursor=nobody', 'cursor'],
     ["cursor=' OR 1=1", 'cursor'],
   ]) {
-    expect(refusalOf(await manage('GET', `?${query}`))).toEqual([400, 'invalid_request', param]);
+    expect(apiErrorOf(await manage('GET', `?${query}`))).toEqual([400, 'invalid_request', param]);
   }
 });
 
-test('the root key is not among the keys it manages, and nobody else manages any', async () => {
-  const rootId = root.slice(4, 12);
+test('the root key is not listed, and only the root key can manage keys', async () => {
+  const rootId = rootKey.slice(4, 12);
   for (const [method, path] of [
     ['GET', `/${rootId}`],
     ['PATCH', `/${rootId}`],
@@ -377,9 +382,9 @@ test('the root key is not among the keys it manages, and nobody else manages any
     ['GET', `/${encodeURIComponent("' OR 1=1")}`],
   ] as const) {
     const body = method === 'PATCH' ? { name: 'x' } : undefined;
-    expect(refusalOf(await manage(method, path, body))).toEqual([404, 'not_found', 'key_id']);
+    expect(apiErrorOf(await manage(method, path, body))).toEqual([404, 'not_found', 'key_id']);
   }
-  const { id, key } = await create();
+  const { id, key } = await createKey();
   for (const [method, path] of [
     ['POST', ''],
     ['GET', ''],
@@ -390,8 +395,8 @@ test('the root key is not among the keys it manages, and nobody else manages any
     ['GET', `/${id}/audit`],
   ] as const) {
     const answer = await call(app, key, method, `/v1/manage/keys${path}`, method === 'GET' ? undefined : {});
-    expect(refusalOf(answer)).toEqual([403, 'forbidden', null]);
+    expect(apiErrorOf(answer)).toEqual([403, 'forbidden', null]);
   }
-  expect(refusalOf(await call(app, root, 'GET', '/v1/key'))).toEqual([403, 'forbidden', null]);
-  expect((await read(id)).status).toBe('active');
+  expect(apiErrorOf(await call(app, rootKey, 'GET', '/v1/key'))).toEqual([403, 'forbidden', null]);
+  expect((await readKey(id)).status).toBe('active');
 });

@@ -3,7 +3,7 @@ import { Controller, Get, Module, Req, Res } from '@nestjs/common';
 import { KeyDirectory, OpenCalls, RateLimiter, rateRefusal, setRateHeaders } from '#product/keys';
 import { Access, type HttpRequest, WebModule } from '#product/web';
 
-/** Takes from the rate of its caller and does nothing else. */
+/** Takes one request from the rate limit of the caller and does nothing else. */
 @Controller('/v1/trial')
 export class RateTrial {
   constructor(
@@ -27,7 +27,7 @@ export class RateTrial {
     return { ok: true };
   }
 
-  /** Open until its key is lost, and says then why. */
+  /** Stays open until its key becomes invalid, then writes the reason. */
   @Get('open')
   @Access.eitherHeader()
   open(@Req() request: HttpRequest, @Res() response: ServerResponse): void {

@@ -4,22 +4,28 @@ import { RateLimiter } from '#product/keys';
 import { startTestApp, type TestApp } from '../../support/app';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { redisAvailable, type RedisServer, startRedis } from '../../system/redis-server';
-import { addKey, addUser } from '../../support/people';
-import { type Answer, call, refusalOf } from './http';
+import { addKey, addUser } from '../../support/users';
+import { type ApiResponse, call, apiErrorOf } from './http';
 import { RateTrialModule } from './rate-trial.module';
 import { until } from '../../support/until';
 
-const limited = async (node: TestApp, owner: number, rpm: number): Promise<{ id: number; text: string }> => {
+const createLimitedKey = async (
+  node: TestApp,
+  owner: number,
+  rpm: number,
+): Promise<{ id: number; text: string }> => {
   const key = await addKey(node, owner);
   await node.database.query('UPDATE api_key SET rate_limit_rpm = $1 WHERE id = $2', [rpm, key.id]);
   return key;
 };
 
-const ask = (node: TestApp, key: string): Promise<Answer> => call(node, key, 'GET', '/v1/trial/rate');
+const sendTrial = (node: TestApp, key: string): Promise<ApiResponse> =>
+  call(node, key, 'GET', '/v1/trial/rate');
 
-const letIn = (answers: readonly Answer[]): number => answers.filter(({ status }) => status === 200).length;
+const countAllowed = (answers: readonly ApiResponse[]): number =>
+  answers.filter(({ status }) => status === 200).length;
 
-describe('on one node', () => {
+describe('Rate limits on one node', () => {
   let app: TestApp;
   let owner: number;
 
@@ -32,43 +38,45 @@ describe('on one node', () => {
   });
   afterAll(() => app.close());
 
-  test('a burst is let in up to the limit, told how it stands, and told how long to wait', async () => {
-    const { text } = await limited(app, owner, 5);
-    for (let left = 4; left >= 0; left -= 1) {
-      const { status, headers } = await ask(app, text);
+  test('allow a burst up to the limit, with headers for the remaining requests and the wait', async () => {
+    const { text } = await createLimitedKey(app, owner, 5);
+    for (let remaining = 4; remaining >= 0; remaining -= 1) {
+      const { status, headers } = await sendTrial(app, text);
       expect(status).toBe(200);
       expect(headers.get('x-ratelimit-limit-requests')).toBe('5');
-      expect(headers.get('x-ratelimit-remaining-requests')).toBe(String(left));
+      expect(headers.get('x-ratelimit-remaining-requests')).toBe(String(remaining));
       expect(headers.get('x-ratelimit-reset-requests')).toMatch(/^(60\.000|59\.\d{3})s$/);
     }
-    const refused = await ask(app, text);
-    expect(refusalOf(refused)).toEqual([429, 'rate_limit_exceeded', null]);
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(40);
-    expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(60);
-    expect(refused.headers.get('x-ratelimit-remaining-requests')).toBe('0');
-    const own = await call<{ rate_limit: object }>(app, text, 'GET', '/v1/key');
-    expect(own.body.rate_limit).toMatchObject({ limit: 5, used: 5, remaining: 0 });
+    const refusal = await sendTrial(app, text);
+    expect(apiErrorOf(refusal)).toEqual([429, 'rate_limit_exceeded', null]);
+    expect(Number(refusal.headers.get('retry-after'))).toBeGreaterThan(40);
+    expect(Number(refusal.headers.get('retry-after'))).toBeLessThanOrEqual(60);
+    expect(refusal.headers.get('x-ratelimit-remaining-requests')).toBe('0');
+    const ownKey = await call<{ rate_limit: object }>(app, text, 'GET', '/v1/key');
+    expect(ownKey.body.rate_limit).toMatchObject({ limit: 5, used: 5, remaining: 0 });
   });
 
-  test('a key without a limit of its own has the usual one', async () => {
+  test('default to the standard limit for a key without its own', async () => {
     const { text } = await addKey(app, owner);
-    expect(letIn(await Promise.all(Array.from({ length: 10 }, () => ask(app, text))))).toBe(3);
+    expect(countAllowed(await Promise.all(Array.from({ length: 10 }, () => sendTrial(app, text))))).toBe(3);
   });
 
-  test('another limit counts at once', async () => {
-    const { id, text } = await limited(app, owner, 2);
-    expect(letIn([await ask(app, text), await ask(app, text), await ask(app, text)])).toBe(2);
+  test('apply a changed limit immediately', async () => {
+    const { id, text } = await createLimitedKey(app, owner, 2);
+    expect(
+      countAllowed([await sendTrial(app, text), await sendTrial(app, text), await sendTrial(app, text)]),
+    ).toBe(2);
     await app.database.query('UPDATE api_key SET rate_limit_rpm = 3 WHERE id = $1', [id]);
-    await until(async () => (await ask(app, text)).status === 200);
-    expect((await ask(app, text)).status).toBe(429);
+    await until(async () => (await sendTrial(app, text)).status === 200);
+    expect((await sendTrial(app, text)).status).toBe(429);
   });
 
-  test('the limiter answers without a promise', () => {
+  test('are checked synchronously', () => {
     const verdict = app.application.get(RateLimiter).take({ keyId: 1_000_000, rateLimitRpm: 1 });
     expect(verdict).toMatchObject({ allowed: true, used: 1 });
   });
 
-  const wrong = (place: number, forwarded?: string): Promise<Response> =>
+  const sendWrongKey = (place: number, forwarded?: string): Promise<Response> =>
     fetch(`${app.url}/v1/trial/rate`, {
       headers: {
         authorization: `Bearer wrong-${place}`,
@@ -76,32 +84,32 @@ describe('on one node', () => {
       },
     });
 
-  /** The wait of a refusal in seconds, 0 if there is none. */
-  const waitFor = async (answer: Promise<Response>): Promise<number> => {
+  /** Retry-After of the response in seconds; 0 if there is none. */
+  const retryAfterOf = async (answer: Promise<Response>): Promise<number> => {
     const { status, headers } = await answer;
     expect(status).toBe(401);
     return Number(headers.get('retry-after'));
   };
 
-  test('whoever tries wrong keys is told to wait, by network; a right key is let in all the same', async () => {
-    const { text } = await limited(app, owner, 100);
+  test('throttle wrong keys per network, while a valid key is still accepted', async () => {
+    const { text } = await createLimitedKey(app, owner, 100);
     // "429 for a wrong key": a client would repeat it with the same key.
     const statuses: number[] = [];
-    for (let place = 0; place < 5; place += 1) statuses.push(await waitFor(wrong(place)));
+    for (let place = 0; place < 5; place += 1) statuses.push(await retryAfterOf(sendWrongKey(place)));
     expect(statuses).toEqual([0, 0, 0, 0, 0]);
-    const refused = await wrong(8);
-    expect([refused.status, refused.headers.get('x-should-retry')]).toEqual([401, 'false']);
-    expect(await refused.json()).toMatchObject({ error: { code: 'invalid_api_key' } });
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect((await ask(app, text)).status).toBe(200);
-    // A trusted proxy speaks for others: one IPv6 network is one address, another one another.
+    const refusal = await sendWrongKey(8);
+    expect([refusal.status, refusal.headers.get('x-should-retry')]).toEqual([401, 'false']);
+    expect(await refusal.json()).toMatchObject({ error: { code: 'invalid_api_key' } });
+    expect(Number(refusal.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await sendTrial(app, text)).status).toBe(200);
+    // Behind a trusted proxy, each IPv6 /64 network is throttled separately.
     const network = '2001:db8:1:2';
     for (let place = 0; place < 5; place += 1)
-      expect(await waitFor(wrong(place, `${network}::${place}`))).toBe(0);
-    expect(await waitFor(wrong(9, `${network}:ffff::1`))).toBeGreaterThan(0);
-    expect(await waitFor(wrong(9, '2001:db8:1:3::1'))).toBe(0);
-    // The text before an address that is not trusted is the caller's own invention.
-    expect(await waitFor(wrong(9, `203.0.113.9, ${network}::1`))).toBeGreaterThan(0);
+      expect(await retryAfterOf(sendWrongKey(place, `${network}::${place}`))).toBe(0);
+    expect(await retryAfterOf(sendWrongKey(9, `${network}:ffff::1`))).toBeGreaterThan(0);
+    expect(await retryAfterOf(sendWrongKey(9, '2001:db8:1:3::1'))).toBe(0);
+    // Entries before an untrusted address were sent by the caller and are ignored.
+    expect(await retryAfterOf(sendWrongKey(9, `203.0.113.9, ${network}::1`))).toBeGreaterThan(0);
   });
 });
 
@@ -119,7 +127,7 @@ describe('on one node', () => {
       sharedDatabase: database,
       environment: {
         REDIS_URL: redis.url,
-        // On a busy machine it is not late for that; only a paused one is.
+        // High, so that only a paused Redis times out, not a slow test machine.
         REDIS_ANSWER_TIMEOUT: '4s',
         KEY_PEPPER: 'pepper of both nodes',
         WORKERS: 'off',
@@ -138,41 +146,43 @@ describe('on one node', () => {
     await database.drop();
   });
 
-  /** Nodes say once a second that they are there, and hear of the others then: both have said so after the other. */
-  async function haveMet(): Promise<void> {
+  /** Waits until both nodes have announced themselves twice; they do so every second and see each other then. */
+  async function waitForBothNodes(): Promise<void> {
     const client = new Redis(redis.url);
-    const heard = async (): Promise<number[]> => {
+    const announcementTimes = async (): Promise<number[]> => {
       const list = await client.zrange('switchboard:rate:nodes', 0, -1, 'WITHSCORES');
       return list.filter((_, place) => place % 2 === 1).map(Number);
     };
     for (let round = 0; round < 2; round += 1) {
-      let before: number[] = [];
-      await until(async () => (before = await heard()).length === nodes.length);
-      await until(async () => (await heard()).every((moment) => moment > Math.max(...before)));
+      let timesBefore: number[] = [];
+      await until(async () => (timesBefore = await announcementTimes()).length === nodes.length);
+      await until(async () =>
+        (await announcementTimes()).every((moment) => moment > Math.max(...timesBefore)),
+      );
     }
     client.disconnect();
   }
 
-  const both = (calls: number, key: string): Promise<Answer[]> =>
-    Promise.all(Array.from({ length: calls }, (_, place) => ask(nodes[place % 2] as TestApp, key)));
+  const sendToBoth = (calls: number, key: string): Promise<ApiResponse[]> =>
+    Promise.all(Array.from({ length: calls }, (_, place) => sendTrial(nodes[place % 2] as TestApp, key)));
 
-  test('a burst over both is let in up to the limit and not once more', async () => {
+  test('allow a burst over both nodes exactly up to the limit', async () => {
     for (const limit of [1, 7, 30]) {
-      const { text } = await limited(nodes[0] as TestApp, owner, limit);
-      const answers = await both(limit * 2 + 10, text);
-      expect(letIn(answers)).toBe(limit);
+      const { text } = await createLimitedKey(nodes[0] as TestApp, owner, limit);
+      const answers = await sendToBoth(limit * 2 + 10, text);
+      expect(countAllowed(answers)).toBe(limit);
       for (const { status, headers } of answers) {
         if (status === 429) expect(Number(headers.get('retry-after'))).toBeGreaterThan(55);
       }
-      const own = await call<{ rate_limit: object }>(nodes[1] as TestApp, text, 'GET', '/v1/key');
-      expect(own.body.rate_limit).toMatchObject({ limit, used: limit, remaining: 0 });
+      const ownKey = await call<{ rate_limit: object }>(nodes[1] as TestApp, text, 'GET', '/v1/key');
+      expect(ownKey.body.rate_limit).toMatchObject({ limit, used: limit, remaining: 0 });
     }
   });
 
-  test('the window slides: what is older than a minute makes room, one for one', async () => {
-    const { id, text } = await limited(nodes[0] as TestApp, owner, 4);
-    expect(letIn(await both(4, text))).toBe(4);
-    // The past is moved rather than waited for: two of the four calls become a minute old.
+  test('free one request for each one older than a minute', async () => {
+    const { id, text } = await createLimitedKey(nodes[0] as TestApp, owner, 4);
+    expect(countAllowed(await sendToBoth(4, text))).toBe(4);
+    // Moves two of the four calls one minute into the past instead of waiting.
     const client = new Redis(redis.url);
     const list = `switchboard:rate:key:${id}`;
     for (const place of [-1, -2]) {
@@ -180,52 +190,52 @@ describe('on one node', () => {
       await client.lset(list, place, String(moment));
     }
     client.disconnect();
-    expect(letIn(await both(10, text))).toBe(2);
+    expect(countAllowed(await sendToBoth(10, text))).toBe(2);
   });
 
-  test('a Redis that has forgotten everything does not give the limit a second time', async () => {
-    const { text } = await limited(nodes[0] as TestApp, owner, 20);
-    await haveMet();
-    // One after the other, so that both nodes let in as many.
+  test('are not granted a second time when Redis loses its data', async () => {
+    const { text } = await createLimitedKey(nodes[0] as TestApp, owner, 20);
+    await waitForBothNodes();
+    // In turns, so that both nodes allow the same number.
     for (let call = 0; call < 20; call += 1)
-      expect((await ask(nodes[call % 2] as TestApp, text)).status).toBe(200);
+      expect((await sendTrial(nodes[call % 2] as TestApp, text)).status).toBe(200);
     const client = new Redis(redis.url);
     await client.flushall();
     client.disconnect();
-    const answers = await both(24, text);
-    expect(letIn(answers)).toBe(0);
+    const answers = await sendToBoth(24, text);
+    expect(countAllowed(answers)).toBe(0);
     for (const { headers } of answers) expect(Number(headers.get('retry-after'))).toBeGreaterThan(55);
   });
 
-  test('with Redis paused nobody waits, each node lets in its share, and then all is exact again', async () => {
-    const { text } = await limited(nodes[0] as TestApp, owner, 20);
-    const { text: later } = await limited(nodes[0] as TestApp, owner, 20);
-    await both(2, later);
-    await haveMet();
+  test('fall back to a share per node without waiting while Redis is paused, and become exact again', async () => {
+    const { text } = await createLimitedKey(nodes[0] as TestApp, owner, 20);
+    const { text: later } = await createLimitedKey(nodes[0] as TestApp, owner, 20);
+    await sendToBoth(2, later);
+    await waitForBothNodes();
     redis.pause?.();
     const startedAt = monotonicMs();
-    const answers = await both(60, text);
+    const answers = await sendToBoth(60, text);
     expect(monotonicMs() - startedAt).toBeLessThan(20_000);
-    expect(letIn(answers)).toBe(20);
+    expect(countAllowed(answers)).toBe(20);
     expect(answers.every(({ status }) => status === 200 || status === 429)).toBe(true);
-    const again = monotonicMs();
-    await both(4, later);
-    // None waits for the four seconds.
-    expect(monotonicMs() - again).toBeLessThan(4_000);
+    const resumedAt = monotonicMs();
+    await sendToBoth(4, later);
+    // Less than the Redis timeout, so no call waited for it.
+    expect(monotonicMs() - resumedAt).toBeLessThan(4_000);
     redis.resume?.();
     await until(() => nodes.every(({ log }) => log.some((line) => line.includes('Redis answers again'))));
-    // Calls that were let in meanwhile still count.
-    expect(letIn(await both(10, text))).toBe(0);
-    expect(letIn(await both(60, later))).toBeLessThanOrEqual(20);
+    // Calls allowed during the outage still count.
+    expect(countAllowed(await sendToBoth(10, text))).toBe(0);
+    expect(countAllowed(await sendToBoth(60, later))).toBeLessThanOrEqual(20);
   });
 
-  test('a flushed Redis is not an outage', async () => {
-    const { text } = await limited(nodes[0] as TestApp, owner, 4);
-    expect(letIn(await both(2, text))).toBe(2);
+  test('stay exact after Redis is flushed', async () => {
+    const { text } = await createLimitedKey(nodes[0] as TestApp, owner, 4);
+    expect(countAllowed(await sendToBoth(2, text))).toBe(2);
     const client = new Redis(redis.url);
     await client.flushall();
     await client.script('FLUSH');
     client.disconnect();
-    expect((await ask(nodes[0] as TestApp, text)).status).toBe(200);
+    expect((await sendTrial(nodes[0] as TestApp, text)).status).toBe(200);
   });
 });

@@ -1,37 +1,37 @@
 import { type ActivityEntry, ActivityQuery } from '#product/audit';
 import { executeCommand } from '#inside/commands/run-command';
 import { startTestApp, type TestApp } from '../../support/app';
-import { addKey, addUser } from '../../support/people';
+import { addKey, addUser } from '../../support/users';
 
 let app: TestApp;
-let root: { text: string; publicId: string };
+let rootKey: { text: string; publicId: string };
 beforeAll(async () => {
   app = await startTestApp();
   await addUser(app, 'platform_owner');
-  root = await addKey(app, null, { kind: 'root' });
+  rootKey = await addKey(app, null, { kind: 'root' });
 });
 afterAll(() => app.close());
 
 const manage = async (method: string, path: string, body?: object): Promise<Record<string, unknown>> => {
   const answer = await fetch(`${app.url}/v1/manage/keys${path}`, {
     method,
-    headers: { authorization: `Bearer ${root.text}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${rootKey.text}`, 'content-type': 'application/json' },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   expect(answer.status).toBe(200);
   return (await answer.json()) as Record<string, unknown>;
 };
 
-const run = async (...words: string[]): Promise<string> => {
+const runCommand = async (...words: string[]): Promise<string> => {
   let output = '';
-  let complaint = '';
+  let errorOutput = '';
   const code = await executeCommand(words, {
     environment: { ...app.environment },
     write: (text) => (output += text),
-    writeStderr: (text) => (complaint += text),
+    writeStderr: (text) => (errorOutput += text),
     confirm: () => Promise.resolve(true),
   });
-  expect([code, complaint]).toEqual([0, expect.any(String)]);
+  expect([code, errorOutput]).toEqual([0, expect.any(String)]);
   return output.trim();
 };
 
@@ -41,13 +41,13 @@ const entriesOf = async (id: string): Promise<ActivityEntry[]> => {
   return [...rows].reverse();
 };
 
-test('what is done with the root key is on record: who, from where, before and after, no secret', async () => {
-  const made = await manage('POST', '', { name: 'by root', rate_limit_rpm: 5 });
-  const id = String(made['id']);
+test('changes with the root key are logged with actor, address and values, without secrets', async () => {
+  const createdKey = await manage('POST', '', { name: 'by root', rate_limit_rpm: 5 });
+  const id = String(createdKey['id']);
   await manage('PATCH', `/${id}`, { rate_limit_rpm: 7 });
   await manage('PATCH', `/${id}`, { rate_limit_rpm: 7 });
   await manage('PATCH', `/${id}`, { status: 'disabled' });
-  const rotated = await manage('POST', `/${id}/rotate`, {});
+  const rotatedKey = await manage('POST', `/${id}/rotate`, {});
   await manage('DELETE', `/${id}`);
   const entries = await entriesOf(id);
   expect(entries.map(({ action }) => action)).toEqual([
@@ -58,20 +58,21 @@ test('what is done with the root key is on record: who, from where, before and a
     'key.revoked',
   ]);
   for (const { actor, address, requestId, object } of entries) {
-    expect(actor).toMatchObject({ kind: 'key', label: expect.stringContaining(root.publicId) });
+    expect(actor).toMatchObject({ kind: 'key', label: expect.stringContaining(rootKey.publicId) });
     expect([address, object.label]).toEqual(['127.0.0.1', 'by root']);
     expect(requestId).toMatch(/^[0-9a-f-]{36}$/);
   }
   expect(entries[1]?.changes).toEqual({ rate_limit_rpm: [5, 7] });
   const text = JSON.stringify(entries);
-  for (const { key } of [made, rotated] as { key?: string }[]) expect(text).not.toContain(String(key));
+  for (const { key } of [createdKey, rotatedKey] as { key?: string }[])
+    expect(text).not.toContain(String(key));
 });
 
-test('what is done at the command line is on record, too', async () => {
-  const id = (await run('key', 'create', '--name', 'by command')).slice(4, 12);
-  await run('key', 'change', id, '--rpm', '9');
-  await run('key', 'rotate', id);
-  await run('key', 'revoke', id);
+test('changes at the command line are logged', async () => {
+  const id = (await runCommand('key', 'create', '--name', 'by command')).slice(4, 12);
+  await runCommand('key', 'change', id, '--rpm', '9');
+  await runCommand('key', 'rotate', id);
+  await runCommand('key', 'revoke', id);
   const entries = await entriesOf(id);
   expect(entries.map(({ action }) => action)).toEqual([
     'key.created',
@@ -81,6 +82,6 @@ test('what is done at the command line is on record, too', async () => {
   ]);
   for (const { actor } of entries) expect(actor).toMatchObject({ kind: 'system', label: 'command line' });
   expect(entries[1]?.changes).toEqual({ rate_limit_rpm: [null, 9] });
-  await run('root-key', 'rotate', '--id', root.publicId, '--grace', '1h');
-  expect((await entriesOf(root.publicId)).map(({ action }) => action)).toEqual(['key.rotated']);
+  await runCommand('root-key', 'rotate', '--id', rootKey.publicId, '--grace', '1h');
+  expect((await entriesOf(rootKey.publicId)).map(({ action }) => action)).toEqual(['key.rotated']);
 });

@@ -10,11 +10,10 @@ import { serviceDataSourceOptions } from '#inside/platform/database/data-source'
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 
 /**
- * There are organisations 1 and 2. Organisation 1 has the departments 1 (ann, bob) and 2 (cid), and
- * organisation 2 has the department 3 (dan). Project 1 of organisation 1 has ann as a member, project 2 is of
- * organisation 2, and eve belongs to none.
+ * Organisation 1 has departments 1 (ann, bob) and 2 (cid); organisation 2 has department 3 (dan). Project 1 of
+ * organisation 1 has member ann, project 2 is of organisation 2, and eve has no organisation.
  */
-const people = { ann: 1, bob: 2, cid: 3, dan: 4, eve: 5 } as const;
+const users = { ann: 1, bob: 2, cid: 3, dan: 4, eve: 5 } as const;
 let testDatabase: TestDatabase;
 let database: Database;
 let keys: KeysService;
@@ -43,97 +42,97 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-const nobody: Ownership = { userId: null, organisationId: null, departmentId: null, projectId: null };
-const make = async (name: string, owner: Partial<Ownership>, scope: Scope = platformScope) =>
+const noOwner: Ownership = { userId: null, organisationId: null, departmentId: null, projectId: null };
+const createKey = async (name: string, owner: Partial<Ownership>, scope: Scope = platformScope) =>
   (
     await database.transaction((tx) =>
-      keys.issue(scope, tx, { ...nobody, ...owner, kind: 'client', name, createdBy: 'test' }),
+      keys.issue(scope, tx, { ...noOwner, ...owner, kind: 'client', name, createdBy: 'test' }),
     )
   ).publicId;
-const names = async (scope: KeyScope, filter = {}): Promise<string[]> =>
+const listNames = async (scope: KeyScope, filter = {}): Promise<string[]> =>
   (await register.list(scope, { limit: 100, ...filter })).rows.map(({ name }) => name);
 
 const organisation = (organisationId: number): Scope => ({ kind: 'organisation', organisationId });
-const department: Scope = { kind: 'department', organisationId: 1, departmentId: 1, userId: people.bob };
+const department: Scope = { kind: 'department', organisationId: 1, departmentId: 1, userId: users.bob };
 const user = (userId: number): Scope => ({ kind: 'user', userId });
 
-const made = new Map<string, string>();
+const createdIds = new Map<string, string>();
 const owners: Readonly<Record<string, Partial<Ownership>>> = {
-  ann: { userId: people.ann },
-  bob: { userId: people.bob, organisationId: 1 },
-  cid: { userId: people.cid },
-  dan: { userId: people.dan },
-  eve: { userId: people.eve },
+  ann: { userId: users.ann },
+  bob: { userId: users.bob, organisationId: 1 },
+  cid: { userId: users.cid },
+  dan: { userId: users.dan },
+  eve: { userId: users.eve },
   one: { organisationId: 1 },
   a: { departmentId: 1 },
   b: { departmentId: 2 },
   p: { projectId: 1 },
   q: { projectId: 2 },
-  // Requests with this one are the second organisation's, whoever sends them.
-  'ann for q': { userId: people.ann, projectId: 2 },
+  // Requests with this key belong to organisation 2, the owner of the project.
+  'ann for q': { userId: users.ann, projectId: 2 },
 };
 
-test('each scope lists its own keys, and reads, changes, rotates and revokes no other', async () => {
+test('each scope lists only its own keys and cannot read, change, rotate or revoke others', async () => {
   await database.transaction((tx) => keys.rotateRoot(tx));
-  for (const [name, owner] of Object.entries(owners)) made.set(name, await make(name, owner));
-  const all = Object.keys(owners).toReversed();
-  const seen: [KeyScope, string[]][] = [
-    [platformScope, all],
+  for (const [name, owner] of Object.entries(owners)) createdIds.set(name, await createKey(name, owner));
+  const allNames = Object.keys(owners).toReversed();
+  const expectedNames: [KeyScope, string[]][] = [
+    [platformScope, allNames],
     [organisation(1), ['p', 'b', 'a', 'one', 'cid', 'bob', 'ann']],
     [organisation(2), ['ann for q', 'q', 'dan']],
     [department, ['a', 'bob', 'ann']],
-    [user(people.ann), ['ann for q', 'ann']],
-    [user(people.eve), ['eve']],
+    [user(users.ann), ['ann for q', 'ann']],
+    [user(users.eve), ['eve']],
   ];
-  for (const [scope, expected] of seen) {
-    expect(await names(scope)).toEqual(expected);
-    for (const name of all.filter((one) => !expected.includes(one))) {
-      const id = made.get(name)!;
-      const missing = { code: 'not_found' };
-      await expect(register.get(scope, id)).rejects.toMatchObject(missing);
+  for (const [scope, expected] of expectedNames) {
+    expect(await listNames(scope)).toEqual(expected);
+    for (const name of allNames.filter((one) => !expected.includes(one))) {
+      const id = createdIds.get(name)!;
+      const notFound = { code: 'not_found' };
+      await expect(register.get(scope, id)).rejects.toMatchObject(notFound);
       for (const work of [
         (tx: Parameters<KeysService['revoke']>[1]) => keys.revoke(scope, tx, id),
         (tx: Parameters<KeysService['revoke']>[1]) => keys.change(scope, tx, id, { name: 'taken' }),
         (tx: Parameters<KeysService['revoke']>[1]) => keys.rotate(scope, tx, id),
       ])
-        await expect(database.transaction<unknown>(work)).rejects.toMatchObject(missing);
+        await expect(database.transaction<unknown>(work)).rejects.toMatchObject(notFound);
     }
-    expect((await register.get(scope, made.get(expected[0]!)!)).name).toBe(expected[0]);
+    expect((await register.get(scope, createdIds.get(expected[0]!)!)).name).toBe(expected[0]);
   }
-  const { id } = await register.get(platformScope, made.get('cid')!);
-  expect(await names({ kind: 'key', keyId: id })).toEqual(['cid']);
-  expect(await names(platformScope, { projectId: 2 })).toEqual(['ann for q', 'q']);
-  expect(await names(organisation(1), { projectId: 2 })).toEqual([]);
-  expect(await names(organisation(1), { userId: people.cid })).toEqual(['cid']);
+  const { id } = await register.get(platformScope, createdIds.get('cid')!);
+  expect(await listNames({ kind: 'key', keyId: id })).toEqual(['cid']);
+  expect(await listNames(platformScope, { projectId: 2 })).toEqual(['ann for q', 'q']);
+  expect(await listNames(organisation(1), { projectId: 2 })).toEqual([]);
+  expect(await listNames(organisation(1), { userId: users.cid })).toEqual(['cid']);
 });
 
 test.each<[string, Scope, Partial<Ownership>, boolean]>([
-  ['an organisation for one of its own', organisation(1), { userId: people.cid }, true],
-  ['an organisation for a person of another', organisation(1), { userId: people.dan }, false],
-  ['an organisation for a person of none', organisation(1), { userId: people.eve }, false],
-  ['its project in the name of a stranger', organisation(1), { userId: people.dan, projectId: 1 }, false],
+  ['an organisation for one of its own', organisation(1), { userId: users.cid }, true],
+  ['an organisation for a person of another', organisation(1), { userId: users.dan }, false],
+  ['an organisation for a person of none', organisation(1), { userId: users.eve }, false],
+  ['its project in the name of a stranger', organisation(1), { userId: users.dan, projectId: 1 }, false],
   ['an organisation for another', organisation(1), { organisationId: 2 }, false],
   ['an organisation for itself', organisation(1), { organisationId: 1 }, true],
   ['an organisation for no owner', organisation(1), {}, false],
   ['an owner that is not there', organisation(1), { userId: 99 }, false],
   ['a department for itself', department, { departmentId: 1 }, true],
-  ['a department for its member', department, { userId: people.ann }, true],
+  ['a department for its member', department, { userId: users.ann }, true],
   ['a department for another', department, { departmentId: 2 }, false],
   ['a department for its organisation', department, { organisationId: 1 }, false],
-  ['a department for a person of another', department, { userId: people.cid, departmentId: 1 }, false],
-  ['a person for himself', user(people.bob), { userId: people.bob }, true],
-  ['a member for her project', user(people.ann), { userId: people.ann, projectId: 1 }, true],
-  ['a person for a project of others', user(people.bob), { userId: people.bob, projectId: 1 }, false],
-  ['a person for somebody else', user(people.bob), { userId: people.ann }, false],
-  ['a person for an organisation', user(people.bob), { userId: people.bob, organisationId: 2 }, false],
-])('a key made by %s', async (_what, scope, owner, allowed) => {
-  const attempt = make('made', owner, scope);
-  if (allowed) await expect(attempt).resolves.toHaveLength(8);
-  else await expect(attempt).rejects.toMatchObject({ code: 'permission_denied' });
+  ['a department for a person of another', department, { userId: users.cid, departmentId: 1 }, false],
+  ['a person for himself', user(users.bob), { userId: users.bob }, true],
+  ['a member for her project', user(users.ann), { userId: users.ann, projectId: 1 }, true],
+  ['a person for a project of others', user(users.bob), { userId: users.bob, projectId: 1 }, false],
+  ['a person for somebody else', user(users.bob), { userId: users.ann }, false],
+  ['a person for an organisation', user(users.bob), { userId: users.bob, organisationId: 2 }, false],
+])('a key created by %s', async (_what, scope, owner, allowed) => {
+  const creation = createKey('made', owner, scope);
+  if (allowed) await expect(creation).resolves.toHaveLength(8);
+  else await expect(creation).rejects.toMatchObject({ code: 'permission_denied' });
 });
 
-test('pages lead on and back, and a foreign cursor shows nothing of its scope', async () => {
-  const whole = await names(platformScope);
+test('pages lead forwards and back, and a cursor of another scope reveals nothing of that scope', async () => {
+  const allNames = await listNames(platformScope);
   const pages: string[][] = [];
   let page = await register.list(platformScope, { limit: 4 });
   expect(page.previous).toBeNull();
@@ -142,13 +141,13 @@ test('pages lead on and back, and a foreign cursor shows nothing of its scope', 
     if (page.next === null) break;
     page = await register.list(platformScope, { limit: 4, cursor: page.next });
   }
-  expect(pages.flat()).toEqual(whole);
-  for (const earlier of pages.slice(0, -1).toReversed()) {
+  expect(pages.flat()).toEqual(allNames);
+  for (const earlierPage of pages.slice(0, -1).toReversed()) {
     page = await register.list(platformScope, { limit: 4, cursor: page.previous });
-    expect(page.rows.map(({ name }) => name)).toEqual(earlier);
+    expect(page.rows.map(({ name }) => name)).toEqual(earlierPage);
     expect(page.next).not.toBeNull();
   }
   expect(page.previous).toBeNull();
-  const second = await register.list(platformScope, { limit: 1 });
-  expect(await names(user(people.eve), { cursor: second.next })).toEqual(['eve']);
+  const secondPage = await register.list(platformScope, { limit: 1 });
+  expect(await listNames(user(users.eve), { cursor: secondPage.next })).toEqual(['eve']);
 });

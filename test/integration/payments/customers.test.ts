@@ -1,113 +1,117 @@
 import { AutomaticTopUp, Checkout } from '#product/billing';
-import { type Payer, PaymentHouse } from './payment-house';
+import { type Payer, PaymentFixture } from './payment-fixture';
 
 const USD = 1_000_000_000n;
 const rule = { enabled: true, threshold: 20, amount: 50, monthly_ceiling: 100 };
 
-describe('customers that the processor does not know any more', () => {
-  let house: PaymentHouse;
+describe('Customers unknown to the processor', () => {
+  let fixture: PaymentFixture;
   let payer: Payer;
 
   beforeAll(async () => {
-    house = await PaymentHouse.start();
+    fixture = await PaymentFixture.start();
   });
   beforeEach(async () => {
-    payer = await house.payer();
-    await house.topUp(payer, 10);
-    expect((await house.send('POST', '/api/billing/auto-topup', payer, rule)).status).toBe(200);
+    payer = await fixture.payer();
+    await fixture.topUp(payer, 10);
+    expect((await fixture.send('POST', '/api/billing/auto-topup', payer, rule)).status).toBe(200);
   });
-  afterAll(() => house.close());
+  afterAll(() => fixture.close());
 
   const customer = async () => {
-    const [row] = await house.rows<{ customer_id: string; customer_live: boolean; automatic: boolean }>(
+    const [row] = await fixture.rows<{ customer_id: string; customer_live: boolean; automatic: boolean }>(
       'SELECT customer_id, customer_live, automatic FROM billing_account WHERE wallet_id = $1',
       [payer.userId],
     );
     return row;
   };
   const cards = async (): Promise<unknown[]> =>
-    (await house.send('GET', '/api/billing/payment-methods', payer)).body['data'] as unknown[];
+    (await fixture.send('GET', '/api/billing/payment-methods', payer)).body['data'] as unknown[];
   const overview = async (): Promise<string> =>
-    (await house.raw('GET', '/dashboard/billing', payer)).body['text'] as string;
+    (await fixture.raw('GET', '/dashboard/billing', payer)).body['text'] as string;
 
   test.each([
-    ['a top-up', () => house.topUp(payer, 15)],
+    ['a top-up', () => fixture.topUp(payer, 15)],
     [
       'the addition of a card',
       async () => {
-        const { body } = await house.send('POST', '/api/billing/payment-method', payer);
-        house.simulator.account.pay(String(body['url']).split('/').at(-1) ?? '', '5555555555554444');
-        await house.deliverAll();
+        const { body } = await fixture.send('POST', '/api/billing/payment-method', payer);
+        fixture.simulator.account.pay(String(body['url']).split('/').at(-1) ?? '', '5555555555554444');
+        await fixture.deliverAll();
       },
     ],
-  ])('after one was deleted there, %s makes a new one', async (_, act) => {
-    const before = await customer();
-    house.simulator.account.customers.delete(before?.customer_id ?? '');
-    for (const method of house.simulator.account.methods.values())
-      if (method.customer === before?.customer_id) method.customer = null;
+  ])('a customer deleted at the processor is replaced by %s', async (_, act) => {
+    const customerBefore = await customer();
+    fixture.simulator.account.customers.delete(customerBefore?.customer_id ?? '');
+    for (const method of fixture.simulator.account.methods.values())
+      if (method.customer === customerBefore?.customer_id) method.customer = null;
     await act();
-    const after = await customer();
-    expect(after?.customer_id).not.toBe(before?.customer_id);
-    expect(after).toMatchObject({ customer_live: false, automatic: false });
+    const customerAfter = await customer();
+    expect(customerAfter?.customer_id).not.toBe(customerBefore?.customer_id);
+    expect(customerAfter).toMatchObject({ customer_live: false, automatic: false });
     expect(await cards()).toHaveLength(1);
-    const entries = await house.rows<{ actor_label: string }>(
+    const entries = await fixture.rows<{ actor_label: string }>(
       `SELECT actor_label FROM activity WHERE action = 'billing.auto-top-up-changed' AND user_id = $1
         ORDER BY actor_label`,
       [payer.userId],
     );
     expect(entries.map(({ actor_label: label }) => label)).toContain('payment processor');
-    // The next one finds the new customer known.
-    const made = house.simulator.account.customers.size;
-    await house.topUp(payer, 5);
-    expect(house.simulator.account.customers.size).toBe(made);
+    // The next call finds the new customer.
+    const customerCount = fixture.simulator.account.customers.size;
+    await fixture.topUp(payer, 5);
+    expect(fixture.simulator.account.customers.size).toBe(customerCount);
   });
 
   // "A payment begun with a deleted customer cannot be taken over".
-  test('pay the checkout that was begun before they were deleted and replaced', async () => {
-    const session = await house.checkout(payer, 20);
-    const before = await customer();
-    house.simulator.account.customers.delete(before?.customer_id ?? '');
-    await house.topUp(payer, 5);
-    expect((await customer())?.customer_id).not.toBe(before?.customer_id);
-    house.simulator.account.pay(session);
-    await house.deliverAll();
+  test('a checkout started before its customer was deleted and replaced can still be paid', async () => {
+    const session = await fixture.checkout(payer, 20);
+    const customerBefore = await customer();
+    fixture.simulator.account.customers.delete(customerBefore?.customer_id ?? '');
+    await fixture.topUp(payer, 5);
+    expect((await customer())?.customer_id).not.toBe(customerBefore?.customer_id);
+    fixture.simulator.account.pay(session);
+    await fixture.deliverAll();
     expect(await payment(session)).toBe('paid');
-    expect(await house.balance(payer)).toBe(35n * USD);
+    expect(await fixture.balance(payer)).toBe(35n * USD);
   });
 
-  test('one of the other mode is replaced, and until then its cards are neither shown nor charged', async () => {
-    const before = await customer();
-    await house.rows('UPDATE billing_account SET customer_live = true WHERE wallet_id = $1', [payer.userId]);
+  test('a customer of the other mode is replaced, and its cards are neither shown nor charged before that', async () => {
+    const customerBefore = await customer();
+    await fixture.rows('UPDATE billing_account SET customer_live = true WHERE wallet_id = $1', [
+      payer.userId,
+    ]);
     expect(await cards()).toEqual([]);
     expect(await overview()).not.toContain('Visa •••• 4242');
-    const charges = house.simulator.account.charges.size;
-    await house.app.application.get(AutomaticTopUp, { strict: false }).trigger(payer.userId);
-    expect(house.simulator.account.charges.size).toBe(charges);
-    expect((await house.send('POST', '/api/billing/auto-topup', payer, rule)).status).toBe(402);
-    await house.topUp(payer, 15);
-    expect(await house.balance(payer)).toBe(25n * USD);
-    const after = await customer();
-    expect(after).toMatchObject({ customer_live: false, automatic: false });
-    expect(after?.customer_id).not.toBe(before?.customer_id);
+    const chargesBefore = fixture.simulator.account.charges.size;
+    await fixture.app.application.get(AutomaticTopUp, { strict: false }).trigger(payer.userId);
+    expect(fixture.simulator.account.charges.size).toBe(chargesBefore);
+    expect((await fixture.send('POST', '/api/billing/auto-topup', payer, rule)).status).toBe(402);
+    await fixture.topUp(payer, 15);
+    expect(await fixture.balance(payer)).toBe(25n * USD);
+    const customerAfter = await customer();
+    expect(customerAfter).toMatchObject({ customer_live: false, automatic: false });
+    expect(customerAfter?.customer_id).not.toBe(customerBefore?.customer_id);
     expect(await cards()).toHaveLength(1);
   });
 
-  const poll = () => house.app.application.get(Checkout, { strict: false }).pollOpen();
+  const poll = () => fixture.app.application.get(Checkout, { strict: false }).pollOpen();
   const payment = async (session: string) => {
-    const [row] = await house.rows<{ state: string }>('SELECT state FROM payment WHERE session_id = $1', [
+    const [row] = await fixture.rows<{ state: string }>('SELECT state FROM payment WHERE session_id = $1', [
       session,
     ]);
     return row?.state;
   };
-  const anHourAgo = (session: string) =>
-    house.rows(`UPDATE payment SET created_at = now() - interval '1 hour' WHERE session_id = $1`, [session]);
+  const moveBackOneHour = (session: string) =>
+    fixture.rows(`UPDATE payment SET created_at = now() - interval '1 hour' WHERE session_id = $1`, [
+      session,
+    ]);
 
-  test('a payment that took days and failed is closed by the poll, when its event was lost', async () => {
-    const { account } = house.simulator;
-    const [failed, running] = [await house.checkout(payer, 15), await house.checkout(payer, 16)];
+  test('polling closes a delayed payment that failed and whose event was lost', async () => {
+    const { account } = fixture.simulator;
+    const [failed, running] = [await fixture.checkout(payer, 15), await fixture.checkout(payer, 16)];
     for (const session of [failed, running]) {
-      account.promise(session);
-      await anHourAgo(session);
+      account.payDelayed(session);
+      await moveBackOneHour(session);
     }
     account.settleDelayedPayment(failed, false);
     account.events.length = 0;
@@ -116,34 +120,34 @@ describe('customers that the processor does not know any more', () => {
     expect(await payment(running)).toBe('open');
   });
 
-  test('an answer to the poll that contradicts us waits in quarantine, once', async () => {
-    const session = await house.checkout(payer, 15);
-    house.simulator.account.pay(session);
-    house.simulator.account.events.length = 0;
-    Object.assign(house.simulator.account.sessions.get(session) ?? {}, { amount_total: 999 });
-    await anHourAgo(session);
+  test('a poll response that contradicts the stored checkout is quarantined once', async () => {
+    const session = await fixture.checkout(payer, 15);
+    fixture.simulator.account.pay(session);
+    fixture.simulator.account.events.length = 0;
+    Object.assign(fixture.simulator.account.sessions.get(session) ?? {}, { amount_total: 999 });
+    await moveBackOneHour(session);
     await poll();
     await poll();
     expect(
-      await house.rows(
+      await fixture.rows(
         `SELECT type, problem FROM processor_event WHERE outcome = 'quarantined' AND fact->>'sessionId' = $1`,
         [session],
       ),
     ).toEqual([{ type: 'asked.session', problem: 'amount' }]);
-    expect(await house.balance(payer)).toBe(10n * USD);
+    expect(await fixture.balance(payer)).toBe(10n * USD);
   });
 
-  test('open checkouts of the other mode are not asked for', async () => {
-    const session = await house.checkout(payer, 15);
-    await house.rows(
+  test('open checkouts of the other mode are not polled', async () => {
+    const session = await fixture.checkout(payer, 15);
+    await fixture.rows(
       `UPDATE payment SET live_mode = true, created_at = now() - interval '1 hour'
         WHERE wallet_id = $1 AND state = 'open'`,
       [payer.userId],
     );
     await poll();
-    expect(await house.rows('SELECT polled_at FROM payment WHERE session_id = $1', [session])).toEqual([
+    expect(await fixture.rows('SELECT polled_at FROM payment WHERE session_id = $1', [session])).toEqual([
       { polled_at: null },
     ]);
-    await house.rows('UPDATE payment SET live_mode = false WHERE session_id = $1', [session]);
+    await fixture.rows('UPDATE payment SET live_mode = false WHERE session_id = $1', [session]);
   });
 });

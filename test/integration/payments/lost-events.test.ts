@@ -1,155 +1,162 @@
 import { EventSweep, handledEvents } from '#product/billing';
 import { describedEvents } from '../../../simulator/processor/facts';
 import { deliver } from '../../../simulator/processor/processor-simulator';
-import { type Payer, PaymentHouse } from './payment-house';
+import { type Payer, PaymentFixture } from './payment-fixture';
 
 const USD = 1_000_000_000n;
 
-describe('events of the processor that are lost', () => {
-  let house: PaymentHouse;
+describe('Lost processor events', () => {
+  let fixture: PaymentFixture;
   let payer: Payer;
 
   beforeAll(async () => {
-    house = await PaymentHouse.start();
+    fixture = await PaymentFixture.start();
   });
   beforeEach(async () => {
-    payer = await house.payer();
+    payer = await fixture.payer();
   });
-  afterAll(() => house.close());
+  afterAll(() => fixture.close());
 
-  const account = () => house.simulator.account;
-  const sweep = () => house.app.application.get(EventSweep, { strict: false }).run();
-  const lose = (): void => void account().events.splice(0);
+  const account = () => fixture.simulator.account;
+  const sweep = () => fixture.app.application.get(EventSweep, { strict: false }).run();
+  const dropEvents = (): void => void account().events.splice(0);
   const intentOf = (session: string): string => String(account().sessions.get(session)?.['payment_intent']);
   const stateOf = async (): Promise<string | undefined> => {
-    const rows = await house.rows<{ state: string }>('SELECT state FROM payment WHERE wallet_id = $1', [
+    const rows = await fixture.rows<{ state: string }>('SELECT state FROM payment WHERE wallet_id = $1', [
       payer.userId,
     ]);
     return rows[0]?.state;
   };
-  const begun = (): Promise<string> => house.checkout(payer, 10);
+  const startCheckout = (): Promise<string> => fixture.checkout(payer, 10);
   const cards = async (): Promise<unknown[]> =>
-    (await house.send('GET', '/api/billing/payment-methods', payer)).body['data'] as unknown[];
+    (await fixture.send('GET', '/api/billing/payment-methods', payer)).body['data'] as unknown[];
 
-  test('a payment, its refund and its refused refund are found in the list', async () => {
-    account().pay(await begun());
-    lose();
+  test('the event sweep finds a payment, its refund and its failed refund', async () => {
+    account().pay(await startCheckout());
+    dropEvents();
     await sweep();
-    expect([await house.balance(payer), (await cards()).length]).toEqual([10n * USD, 1]);
+    expect([await fixture.balance(payer), (await cards()).length]).toEqual([10n * USD, 1]);
     const intent = [...account().intents.keys()].at(-1) ?? '';
-    const { id } = account().back.refund(intent);
-    lose();
+    const { id } = account().refundsAndDisputes.refund(intent);
+    dropEvents();
     await sweep();
-    expect(await house.balance(payer)).toBe(0n);
-    account().back.failRefund(id, true);
-    lose();
+    expect(await fixture.balance(payer)).toBe(0n);
+    account().refundsAndDisputes.failRefund(id, true);
+    dropEvents();
     await sweep();
-    expect(await house.balance(payer)).toBe(10n * USD);
+    expect(await fixture.balance(payer)).toBe(10n * USD);
   });
 
   test.each([
     ['created', 0n],
     ['lost', 0n],
     ['won', 10n],
-  ])('a dispute that was %s is found in the list', async (state, balance) => {
-    const intent = await house.topUp(payer, 10);
-    const { id } = account().back.dispute(intent);
-    if (state !== 'created') account().back.closeDispute(id, state === 'won' ? 'won' : 'lost');
-    lose();
+  ])('the event sweep finds a dispute that was %s', async (state, balance) => {
+    const intent = await fixture.topUp(payer, 10);
+    const { id } = account().refundsAndDisputes.dispute(intent);
+    if (state !== 'created') account().refundsAndDisputes.closeDispute(id, state === 'won' ? 'won' : 'lost');
+    dropEvents();
     await sweep();
-    expect(await house.balance(payer)).toBe(balance * USD);
+    expect(await fixture.balance(payer)).toBe(balance * USD);
   });
 
-  test('a payment that takes days, whether it comes or fails, and a checkout that ends', async () => {
-    const kept = await begun();
-    account().promise(kept);
-    account().settleDelayedPayment(kept, true);
-    lose();
+  test('the event sweep finds delayed payments that succeed or fail and an expired checkout', async () => {
+    const pendingCheckout = await startCheckout();
+    account().payDelayed(pendingCheckout);
+    account().settleDelayedPayment(pendingCheckout, true);
+    dropEvents();
     await sweep();
-    expect(await house.balance(payer)).toBe(10n * USD);
-    payer = await house.payer();
-    const failed = await begun();
-    account().promise(failed);
-    account().settleDelayedPayment(failed, false);
-    lose();
+    expect(await fixture.balance(payer)).toBe(10n * USD);
+    payer = await fixture.payer();
+    const failedCheckout = await startCheckout();
+    account().payDelayed(failedCheckout);
+    account().settleDelayedPayment(failedCheckout, false);
+    dropEvents();
     await sweep();
     expect(await stateOf()).toBe('failed');
-    payer = await house.payer();
-    account().expire(await begun());
-    lose();
+    payer = await fixture.payer();
+    account().expire(await startCheckout());
+    dropEvents();
     await sweep();
     expect(await stateOf()).toBe('expired');
   });
 
-  test('a saved card is found, and an event that came late after all changes nothing', async () => {
-    const { body } = await house.send('POST', '/api/billing/payment-method', payer);
+  test('the event sweep finds a saved card, and a late event changes nothing', async () => {
+    const { body } = await fixture.send('POST', '/api/billing/payment-method', payer);
     account().pay(String(body['url']).split('/').at(-1) ?? '');
     const events = account().events.splice(0);
     await sweep();
     expect(await cards()).toHaveLength(1);
     for (const event of events) {
-      expect(await (await deliver(house.app.url, event)).json()).toMatchObject({ outcome: 'repeated' });
+      expect(await (await deliver(fixture.app.url, event)).json()).toMatchObject({ outcome: 'repeated' });
     }
     expect(await sweep()).toBe(0);
   });
 
   test.each(['order', 'reverse'])(
-    'a raised dispute takes more, and one won after it was lost gives all back, told in %s',
+    'a raised dispute takes more credit, and one won after a loss returns all of it, with events in %s',
     async (order) => {
-      const intent = await house.topUp(payer, 50);
-      const { id } = account().back.dispute(intent, 1_000);
-      account().back.raise(id, 2_632);
-      const raised = account().events.splice(0);
-      for (const event of order === 'order' ? raised : raised.reverse()) await deliver(house.app.url, event);
-      expect(await house.balance(payer)).toBe(50n * USD - (50n * USD * 2_632n) / 5_264n);
-      account().back.closeDispute(id, 'lost');
-      account().back.appeal(id);
-      account().back.closeDispute(id, 'won');
-      const closed = account().events.splice(0);
-      for (const event of order === 'order' ? closed : closed.reverse()) await deliver(house.app.url, event);
-      for (const event of raised) await deliver(house.app.url, event);
-      expect(await house.balance(payer)).toBe(50n * USD);
+      const intent = await fixture.topUp(payer, 50);
+      const { id } = account().refundsAndDisputes.dispute(intent, 1_000);
+      account().refundsAndDisputes.increaseDispute(id, 2_632);
+      const raisedEvents = account().events.splice(0);
+      for (const event of order === 'order' ? raisedEvents : raisedEvents.reverse())
+        await deliver(fixture.app.url, event);
+      expect(await fixture.balance(payer)).toBe(50n * USD - (50n * USD * 2_632n) / 5_264n);
+      account().refundsAndDisputes.closeDispute(id, 'lost');
+      account().refundsAndDisputes.reopenDispute(id);
+      account().refundsAndDisputes.closeDispute(id, 'won');
+      const closedEvents = account().events.splice(0);
+      for (const event of order === 'order' ? closedEvents : closedEvents.reverse())
+        await deliver(fixture.app.url, event);
+      for (const event of raisedEvents) await deliver(fixture.app.url, event);
+      expect(await fixture.balance(payer)).toBe(50n * USD);
     },
   );
 
-  test('a list that cannot be read is read the next time', async () => {
-    account().pay(await begun());
-    lose();
-    house.simulator.outages.push(500, 500, 500);
+  test('a list that cannot be read is read in the next run', async () => {
+    account().pay(await startCheckout());
+    dropEvents();
+    fixture.simulator.outages.push(500, 500, 500);
     await expect(sweep()).rejects.toMatchObject({ code: 'billing_unavailable' });
-    expect(await house.balance(payer)).toBe(0n);
+    expect(await fixture.balance(payer)).toBe(0n);
     await sweep();
-    expect(await house.balance(payer)).toBe(10n * USD);
+    expect(await fixture.balance(payer)).toBe(10n * USD);
   });
 
-  test('payments of others on the same account are no question to an operator', async () => {
-    const strangers = account();
+  test('payments of other systems on the same account are not reported to operators', async () => {
+    const otherAccount = account();
     const metadata = {};
-    strangers.emit('checkout.session.completed', { customer: 'cus_other', mode: 'payment', metadata });
-    strangers.emit('payment_intent.succeeded', { amount_received: 500, currency: 'eur', metadata });
-    strangers.emit('charge.refunded', { payment_intent: 'pi_other', amount: 500, currency: 'eur', metadata });
-    strangers.emit('refund.created', {
+    otherAccount.emit('checkout.session.completed', { customer: 'cus_other', mode: 'payment', metadata });
+    otherAccount.emit('payment_intent.succeeded', { amount_received: 500, currency: 'eur', metadata });
+    otherAccount.emit('charge.refunded', {
+      payment_intent: 'pi_other',
+      amount: 500,
+      currency: 'eur',
+      metadata,
+    });
+    otherAccount.emit('refund.created', {
       payment_intent: 'pi_other',
       amount: 500,
       currency: 'eur',
       status: 'succeeded',
     });
-    strangers.emit('charge.dispute.created', {
+    otherAccount.emit('charge.dispute.created', {
       payment_intent: 'pi_other',
       amount: 500,
       currency: 'eur',
       status: 'lost',
     });
-    expect(await house.deliverAll()).toEqual([200, 200, 200, 200, 200]);
-    const rows = await house.rows<{ outcome: string }>(
+    expect(await fixture.deliverAll()).toEqual([200, 200, 200, 200, 200]);
+    const rows = await fixture.rows<{ outcome: string }>(
       `SELECT outcome FROM processor_event WHERE outcome = 'quarantined' AND problem = 'payment'`,
     );
     expect(rows).toEqual([]);
-    const session = await begun();
+    const session = await startCheckout();
     expect(intentOf(session)).toBe('null');
   });
 
-  test('every event that is handled is one that the processor tells', () => {
+  test('every handled event type is one that the processor sends', () => {
     expect([...describedEvents.keys()].sort()).toEqual([...handledEvents].sort());
   });
 });

@@ -5,29 +5,29 @@ import { postingKinds, PostgresMoneyStore } from '#product/billing';
 import { invoiceAccountOf, parseUsd, uuidv7 } from '#product/kernel';
 import { formatTime } from '#product/views';
 import { administer } from '../../support/postgres';
-import { type Payer, PaymentHouse } from './payment-house';
+import { type Payer, PaymentFixture } from './payment-fixture';
 
 const USD = 1_000_000_000n;
 
-describe('the ledger and statements', () => {
-  let house: PaymentHouse;
+describe('Ledger and statements', () => {
+  let fixture: PaymentFixture;
   let payer: Payer;
 
   beforeAll(async () => {
-    house = await PaymentHouse.start();
+    fixture = await PaymentFixture.start();
   });
   beforeEach(async () => {
-    payer = await house.payer();
+    payer = await fixture.payer();
   });
   afterAll(async () => {
-    await removeInvented();
-    await house.close();
+    await removeInventedPostings();
+    await fixture.close();
   });
 
-  /** Postings of all kinds that nobody made would not agree with the rest of the books. */
-  async function removeInvented(): Promise<void> {
+  /** Removes the invented postings, which would violate the ledger's invariants. */
+  async function removeInventedPostings(): Promise<void> {
     await administer(
-      house.app.environment['MIGRATION_DATABASE_URL'] ?? '',
+      fixture.app.environment['MIGRATION_DATABASE_URL'] ?? '',
       `SET session_replication_role = replica;
        WITH t AS (DELETE FROM ledger_transaction WHERE ref ~ '^(words of|many) ' OR kind = 'invoice-left' RETURNING id),
        e AS (DELETE FROM ledger_entry e USING t WHERE e.transaction_id = t.id RETURNING e.account_id, e.amount)
@@ -38,46 +38,49 @@ describe('the ledger and statements', () => {
     );
   }
 
-  const get = (path: string, one: Payer = payer): Promise<Response> =>
-    fetch(house.app.url + path, { headers: { cookie: one.cookie, accept: 'text/html' }, redirect: 'manual' });
+  const get = (path: string, reader: Payer = payer): Promise<Response> =>
+    fetch(fixture.app.url + path, {
+      headers: { cookie: reader.cookie, accept: 'text/html' },
+      redirect: 'manual',
+    });
   const text = async (path: string, one: Payer = payer): Promise<string> => (await get(path, one)).text();
-  const record = (one: Payer, at: number, costs: readonly bigint[], userIds: readonly number[] = []) =>
-    new PostgresMoneyStore(house.app.database).settle({
+  const recordCosts = (owner: Payer, at: number, costs: readonly bigint[], userIds: readonly number[] = []) =>
+    new PostgresMoneyStore(fixture.app.database).settle({
       lease: null,
       number: 0,
       records: costs.map((costNano, place) => {
         const userId = userIds[place] ?? null;
-        return serialiseRecord(uuidv7(), at, ordinaryOutcome({ costNano, walletId: one.userId, userId }));
+        return serialiseRecord(uuidv7(), at, ordinaryOutcome({ costNano, walletId: owner.userId, userId }));
       }),
       releases: [],
     });
 
-  test('a day of usage bears its day of UTC and postings of a statement their time of UTC, wherever it is read', async () => {
-    const east = await house.payer({ timeZone: 'Pacific/Kiritimati' });
-    await house.topUp(east, 30);
-    await record(east, Date.parse('2020-03-05T12:00:00Z'), [USD]);
-    const ledger = await text('/dashboard/billing/ledger', east);
+  test("usage days are UTC days and statement postings show UTC times, in every reader's time zone", async () => {
+    const easternPayer = await fixture.payer({ timeZone: 'Pacific/Kiritimati' });
+    await fixture.topUp(easternPayer, 30);
+    await recordCosts(easternPayer, Date.parse('2020-03-05T12:00:00Z'), [USD]);
+    const ledger = await text('/dashboard/billing/ledger', easternPayer);
     expect(ledger).toContain('5 Mar 2020');
     expect(ledger).not.toContain('6 Mar 2020');
-    const [posted] = await house.rows<{ at: Date }>(
+    const [posted] = await fixture.rows<{ at: Date }>(
       `SELECT t.created_at AS at FROM ledger_account a JOIN ledger_entry e ON e.account_id = a.id
          JOIN ledger_transaction t ON t.id = e.transaction_id WHERE a.kind = 'wallet' AND a.owner_id = $1`,
-      [east.userId],
+      [easternPayer.userId],
     );
-    const statement = await text('/dashboard/billing/statements', east);
+    const statement = await text('/dashboard/billing/statements', easternPayer);
     expect(statement).toContain('Date (UTC)');
     expect(statement).toContain(formatTime('en', 'UTC', posted?.at ?? new Date(0), 'minute'));
   });
 
-  test('a statement with very many members and postings adds up: the rest stands in lines of its own', async () => {
+  test('a statement with very many members and postings adds up, with the remainder in summary lines', async () => {
     const members = Array.from({ length: 203 }, (_, place) => place + 1);
-    await record(
+    await recordCosts(
       payer,
       Date.now(),
       members.map((member) => USD - BigInt(member)),
       members.map((member) => 1_000_000 + member),
     );
-    await house.app.database.transaction((tx) =>
+    await fixture.app.database.transaction((tx) =>
       tx.query(
         `SELECT money_credit($1, 1000000000, 'adjustment', 'adjustment', $2 || n)
            FROM generate_series(1, 1003) n`,
@@ -115,14 +118,14 @@ describe('the ledger and statements', () => {
     ]);
     expect(sum('opening') + sum('posting', 'further_postings') - usage).toBe(sum('closing'));
     const page = await text('/dashboard/billing/statements');
-    for (const shown of ['All others', '3 more']) expect(page).toContain(shown);
+    for (const expectedText of ['All others', '3 more']) expect(page).toContain(expectedText);
     expect((await get('/dashboard/billing/statements/pdf')).status).toBe(200);
   });
 
-  test.each(['en', 'de', 'fr', 'it', 'es'])('every kind of posting has its words in %s', async (language) => {
-    const person = await house.payer({ preferredLanguage: language });
+  test.each(['en', 'de', 'fr', 'it', 'es'])('every posting kind has a label in %s', async (language) => {
+    const person = await fixture.payer({ preferredLanguage: language });
     const credit = (account: number, kinds: readonly string[]) =>
-      house.app.database.query(
+      fixture.app.database.query(
         `SELECT money_credit($1, 1000000000, 'adjustment', kind, $2 || kind) FROM unnest($3::text[]) AS kind`,
         [account, `words of ${account} `, kinds],
       );
@@ -130,17 +133,17 @@ describe('the ledger and statements', () => {
       person.userId,
       postingKinds.filter((kind) => kind !== 'invoice-left'),
     );
-    // The money that leaves the invoices has to come from there: the books are compared at the end.
+    // Funds for the invoice postings, because the ledger is verified at the end.
     await credit(invoiceAccountOf(person.userId), ['adjustment']);
-    await house.app.database.query('SELECT money_leave_invoices($1)', [person.userId]);
+    await fixture.app.database.query('SELECT money_leave_invoices($1)', [person.userId]);
     const page = await text('/dashboard/billing/ledger', person);
     const cells = [...page.matchAll(/<td[^>]*>\s*([^<]*?)\s*<\/td>/g)].map(([, cell = '']) => cell);
-    const texts = JSON.parse(readFileSync(`locales/${language}.json`, 'utf8')) as {
+    const translations = JSON.parse(readFileSync(`locales/${language}.json`, 'utf8')) as {
       billing: { kind: Record<string, string> };
     };
     for (const kind of postingKinds) {
-      expect(texts.billing.kind[kind]).toEqual(expect.any(String));
-      expect(cells).toContain(texts.billing.kind[kind]);
+      expect(translations.billing.kind[kind]).toEqual(expect.any(String));
+      expect(cells).toContain(translations.billing.kind[kind]);
     }
   });
 });

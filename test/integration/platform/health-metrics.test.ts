@@ -3,18 +3,18 @@ import { connect } from 'node:net';
 import { Lifecycle } from '#product/gateway';
 import { MetricsServer } from '#product/platform';
 import { startTestApp, type TestApp } from '../../support/app';
-import { proxyTo, type Proxy } from '../../support/proxy';
+import { startDatabaseProxy, type DatabaseProxy } from '../../support/proxy';
 import { createTestDatabase, inSession, type TestDatabase } from '../../support/postgres';
 import { until } from '../../support/until';
 
 let database: TestDatabase;
-let proxy: Proxy;
+let proxy: DatabaseProxy;
 let app: TestApp;
 let metricsUrl: string;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  proxy = await proxyTo(database.url);
+  proxy = await startDatabaseProxy(database.url);
   app = await startTestApp({
     sharedDatabase: { url: proxy.url, ownerUrl: database.ownerUrl },
     environment: { OPEN_REQUESTS_LIMIT: '7' },
@@ -35,39 +35,43 @@ const valueIn = (text: string, series: string): number => {
 };
 const value = async (series: string): Promise<number> => valueIn(await scrape(), series);
 
-test('a healthy node shows what it stands on', async () => {
+test('a healthy node exposes the state of its dependencies', async () => {
   await until(async () => (await value('gateway_workers_running')) === 1);
   const text = await scrape();
-  const is = (series: string): number => valueIn(text, series);
-  expect(is('gateway_ready')).toBe(1);
-  expect(is('gateway_database_up')).toBe(1);
-  expect(is('gateway_database_round_trip_seconds')).toBeGreaterThan(0);
-  expect(is('gateway_database_pool_limit{pool="service"}')).toBe(5);
-  expect(is('gateway_database_waiting{pool="service"}')).toBe(0);
-  expect(is('gateway_database_connections{pool="queue",state="idle"}')).toBeGreaterThanOrEqual(0);
-  expect(is('gateway_database_server_connections')).toBeGreaterThan(0);
-  expect(is('gateway_database_server_connections_limit')).toBeGreaterThan(20);
-  expect(is('gateway_open_requests')).toBe(0);
-  expect(is('gateway_open_requests_limit')).toBe(7);
-  expect(is('gateway_disk_free_bytes{folder="data"}')).toBeGreaterThan(0);
-  expect(is('gateway_disk_size_bytes{folder="data"}')).toBeGreaterThan(
-    is('gateway_disk_free_bytes{folder="data"}'),
+  const metricValue = (series: string): number => valueIn(text, series);
+  expect(metricValue('gateway_ready')).toBe(1);
+  expect(metricValue('gateway_database_up')).toBe(1);
+  expect(metricValue('gateway_database_round_trip_seconds')).toBeGreaterThan(0);
+  expect(metricValue('gateway_database_pool_limit{pool="service"}')).toBe(5);
+  expect(metricValue('gateway_database_waiting{pool="service"}')).toBe(0);
+  expect(metricValue('gateway_database_connections{pool="queue",state="idle"}')).toBeGreaterThanOrEqual(0);
+  expect(metricValue('gateway_database_server_connections')).toBeGreaterThan(0);
+  expect(metricValue('gateway_database_server_connections_limit')).toBeGreaterThan(20);
+  expect(metricValue('gateway_open_requests')).toBe(0);
+  expect(metricValue('gateway_open_requests_limit')).toBe(7);
+  expect(metricValue('gateway_disk_free_bytes{folder="data"}')).toBeGreaterThan(0);
+  expect(metricValue('gateway_disk_size_bytes{folder="data"}')).toBeGreaterThan(
+    metricValue('gateway_disk_free_bytes{folder="data"}'),
   );
-  expect(is('gateway_event_loop_active_seconds_total')).toBeGreaterThan(0);
-  expect(is('gateway_heap_limit_bytes')).toBeGreaterThan(is('nodejs_heap_size_used_bytes'));
-  expect(is('nodejs_eventloop_lag_p99_seconds')).toBeGreaterThan(0);
-  expect(is('process_open_fds')).toBeGreaterThan(0);
-  // The journal is on the same volume; without Redis or backups there is nothing to say of them.
-  for (const absent of ['gateway_disk_free_bytes{folder="journal"}', 'gateway_redis_', 'gateway_backup_'])
-    expect(text).not.toMatch(new RegExp(`^${absent.replaceAll(/[{}]/g, '\\$&')}`, 'm'));
+  expect(metricValue('gateway_event_loop_active_seconds_total')).toBeGreaterThan(0);
+  expect(metricValue('gateway_heap_limit_bytes')).toBeGreaterThan(metricValue('nodejs_heap_size_used_bytes'));
+  expect(metricValue('nodejs_eventloop_lag_p99_seconds')).toBeGreaterThan(0);
+  expect(metricValue('process_open_fds')).toBeGreaterThan(0);
+  // The journal is on the same volume, and Redis and backups are not configured, so these series are absent.
+  for (const absentSeries of [
+    'gateway_disk_free_bytes{folder="journal"}',
+    'gateway_redis_',
+    'gateway_backup_',
+  ])
+    expect(text).not.toMatch(new RegExp(`^${absentSeries.replaceAll(/[{}]/g, '\\$&')}`, 'm'));
 });
 
-test('a healthy node shows the state of its money', async () => {
+test('a healthy node exposes the state of its money', async () => {
   const text = await scrape();
-  const is = (series: string): number => valueIn(text, series);
-  expect(is('gateway_lease_valid')).toBe(1);
-  expect(is('gateway_lease_age_seconds')).toBeLessThan(25);
-  for (const nothing of [
+  const metricValue = (series: string): number => valueIn(text, series);
+  expect(metricValue('gateway_lease_valid')).toBe(1);
+  expect(metricValue('gateway_lease_age_seconds')).toBeLessThan(25);
+  for (const zeroSeries of [
     'gateway_lease_renewal_failures_total',
     'gateway_lease_lapses_total',
     'gateway_journal_oldest_seconds',
@@ -77,23 +81,23 @@ test('a healthy node shows the state of its money', async () => {
     'gateway_settlements_withdrawn_total',
     'gateway_money_differences_total',
   ])
-    expect([nothing, is(nothing)]).toEqual([nothing, 0]);
-  expect(is('gateway_journal_writable')).toBe(1);
+    expect([zeroSeries, metricValue(zeroSeries)]).toEqual([zeroSeries, 0]);
+  expect(metricValue('gateway_journal_writable')).toBe(1);
 });
 
-test('connections that are open are counted, and so is what is no HTTP', async () => {
+test('open connections are counted, including those that send no HTTP', async () => {
   const { hostname, port } = new URL(app.url);
-  const before = await value('gateway_connections');
+  const connectionsBefore = await value('gateway_connections');
   const socket = connect(Number(port), hostname);
   socket.resume();
   await once(socket, 'connect');
-  await until(async () => (await value('gateway_connections')) > before);
+  await until(async () => (await value('gateway_connections')) > connectionsBefore);
   socket.write('this is no HTTP\r\n\r\n');
   await once(socket, 'close');
   expect(await value('gateway_broken_requests_total{status="400"}')).toBe(1);
 });
 
-test('requests under way are counted', async () => {
+test('requests in progress are counted', async () => {
   const lifecycle = app.application.get(Lifecycle);
   const work = lifecycle.start();
   expect(await value('gateway_open_requests')).toBe(1);
@@ -101,7 +105,7 @@ test('requests under way are counted', async () => {
   expect(await value('gateway_open_requests')).toBe(0);
 });
 
-test('a database that is gone is told by its code, and is back when it is back', async () => {
+test('an unavailable database is reported with its error code until it is back', async () => {
   await proxy.cut();
   const text = await scrape();
   expect(valueIn(text, 'gateway_database_up')).toBe(0);
@@ -115,16 +119,16 @@ test('a database that is gone is told by its code, and is back when it is back',
   await until(async () => (await value('gateway_ready')) === 1);
 });
 
-test('a database that may only be read is down, for this reason', async () => {
+test('a read-only database is reported as down with that reason', async () => {
   const name = new URL(database.url).pathname.slice(1);
   const permitWrites = async (isPermitted: boolean): Promise<void> => {
     const change = isPermitted
       ? 'RESET default_transaction_read_only'
       : 'SET default_transaction_read_only = on';
-    // From a database whose sessions may write.
-    const elsewhere = new URL('/postgres', database.ownerUrl).href;
-    await inSession(elsewhere, (client) => client.query(`ALTER DATABASE "${name}" ${change}`));
-    // The default is that of new sessions.
+    // Connects to a database whose sessions can write.
+    const maintenanceUrl = new URL('/postgres', database.ownerUrl).href;
+    await inSession(maintenanceUrl, (client) => client.query(`ALTER DATABASE "${name}" ${change}`));
+    // The changed default applies to new sessions only.
     await proxy.cut();
     await proxy.restore();
   };

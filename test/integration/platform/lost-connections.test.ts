@@ -1,28 +1,28 @@
 import { Pool } from 'pg';
 import { resilientPoolOptions } from '#product/platform';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
-import { type Proxy, proxyTo } from '../../support/proxy';
+import { type DatabaseProxy, startDatabaseProxy } from '../../support/proxy';
 
 let database: TestDatabase;
-let proxy: Proxy;
+let proxy: DatabaseProxy;
 beforeAll(async () => {
   database = await createTestDatabase();
-  proxy = await proxyTo(database.url);
+  proxy = await startDatabaseProxy(database.url);
 });
 afterAll(async () => {
   await proxy.close();
   await database.drop();
 });
 
-test('a connection that ends in the packet that opens it is never handed out', async () => {
+test('a connection that ends during its start-up packet is never handed out', async () => {
   const pool = new Pool({ ...resilientPoolOptions, connectionString: proxy.url, max: 2 });
   const idle: unknown[] = [];
   pool.on('error', (error) => idle.push(error));
   try {
-    proxy.endNewcomers();
-    const taken = await Promise.allSettled(Array.from({ length: 6 }, () => pool.connect()));
-    for (const attempt of taken) if (attempt.status === 'fulfilled') attempt.value.release(true);
-    const reasons = taken.map((attempt) =>
+    proxy.endNewConnections();
+    const attempts = await Promise.allSettled(Array.from({ length: 6 }, () => pool.connect()));
+    for (const attempt of attempts) if (attempt.status === 'fulfilled') attempt.value.release(true);
+    const reasons = attempts.map((attempt) =>
       attempt.status === 'rejected' ? (attempt.reason as Error).message : 'handed out',
     );
     expect(reasons).toEqual(Array(6).fill('terminating connection due to administrator command'));
@@ -37,13 +37,13 @@ test('a connection that ends in the packet that opens it is never handed out', a
   }
 });
 
-test('a connection that is lost later tells the taker of it', async () => {
+test('a connection that is lost later emits an error to its user', async () => {
   const pool = new Pool({ ...resilientPoolOptions, connectionString: proxy.url, max: 1 });
   try {
     const client = await pool.connect();
-    const told = new Promise<Error>((resolve) => client.once('error', resolve));
+    const lossError = new Promise<Error>((resolve) => client.once('error', resolve));
     await proxy.cut();
-    expect((await told).message).toContain('Connection terminated unexpectedly');
+    expect((await lossError).message).toContain('Connection terminated unexpectedly');
     client.release(true);
     await proxy.restore();
     await expect(pool.query('SELECT 1')).resolves.toMatchObject({ rowCount: 1 });

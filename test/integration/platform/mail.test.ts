@@ -16,15 +16,15 @@ import { QueueModule, QueueSupervisor } from '#inside/platform/queue/index';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { until } from '../../support/until';
 
-interface Received {
+interface ReceivedMail {
   from: string;
   to: string[];
   text: string;
 }
 
-/** A mail server that keeps what it gets and may refuse the first deliveries. */
-class Postbox {
-  readonly received: Received[] = [];
+/** An SMTP server that stores emails and can refuse the first deliveries. */
+class SmtpTestServer {
+  readonly received: ReceivedMail[] = [];
   refusals = 0;
   private arrivals: (() => void)[] = [];
   private readonly server = new SMTPServer({
@@ -37,7 +37,7 @@ class Postbox {
         if (this.refusals-- > 0) return done(Object.assign(new Error('try later'), { responseCode: 451 }));
         const from = session.envelope.mailFrom ? session.envelope.mailFrom.address : '';
         this.received.push({ from, to: session.envelope.rcptTo.map(({ address }) => address), text });
-        for (const arrived of this.arrivals) arrived();
+        for (const notifyArrival of this.arrivals) notifyArrival();
         done();
       });
     },
@@ -48,7 +48,7 @@ class Postbox {
     return `smtp://127.0.0.1:${(this.server.server.address() as AddressInfo).port}`;
   }
 
-  async arrived(count: number): Promise<void> {
+  async waitForMails(count: number): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const timer = setTimeout(() => reject(new Error(`${this.received.length} mails of ${count}`)), 15_000);
     const check = (): void => (this.received.length >= count ? resolve() : undefined);
@@ -72,7 +72,7 @@ const mail: Mail = {
 let database: TestDatabase;
 let folder: string;
 let app: INestApplicationContext | undefined;
-const postbox = new Postbox();
+const postbox = new SmtpTestServer();
 let smtpUrl: string;
 
 beforeAll(async () => {
@@ -109,10 +109,10 @@ async function boot(env: Record<string, string>): Promise<{ mailer: Mailer; outb
   return { mailer: app.get(Mailer), outbox: app.get(Outbox) };
 }
 
-test('a mail reaches the server as text and html', async () => {
+test('an email reaches the server as text and HTML', async () => {
   const { mailer } = await boot({ SMTP_URL: smtpUrl });
   await mailer.send({ ...mail, id: 'verify-1' });
-  await postbox.arrived(1);
+  await postbox.waitForMails(1);
   const [received] = postbox.received;
   expect(received).toMatchObject({ from: 'robot@board.test', to: ['anna@example.com'] });
   expect(received?.text).toMatch(/^From: Switchboard <robot@board.test>\r?$/m);
@@ -124,14 +124,14 @@ test('a mail reaches the server as text and html', async () => {
   expect(received?.text).toContain('text/html');
 });
 
-test('a server that is busy is asked again, and the same mail is sent once', async () => {
+test('a delivery is retried if the server is busy, and the email is sent once', async () => {
   const { mailer } = await boot({ SMTP_URL: smtpUrl });
   postbox.refusals = 1;
   for (let n = 0; n < 3; n++) await mailer.send({ ...mail, id: 'reset-7' });
-  await postbox.arrived(1);
+  await postbox.waitForMails(1);
   await mailer.send({ ...mail, id: 'reset-7' });
   await mailer.send({ ...mail, subject: 'last', id: 'reset-8' });
-  await postbox.arrived(2);
+  await postbox.waitForMails(2);
   expect(postbox.received.map(({ text }) => /^Message-ID: <(.*?)@/m.exec(text)?.[1])).toEqual([
     'reset-7',
     'reset-8',
@@ -147,7 +147,7 @@ test.each<[string, Partial<Mail>]>([
   ['a group', { to: 'all:anna@example.com;' }],
   ['no address', { to: 'anna' }],
   ['an endless subject', { subject: 'x'.repeat(1_000) }],
-])('%s is refused before anything is queued', async (_, part) => {
+])('an email with %s is refused before it is queued', async (_, part) => {
   const { mailer } = await boot({ SMTP_URL: smtpUrl, WORKERS: 'off' });
   await expect(mailer.send({ ...mail, ...part })).rejects.toThrow(RangeError);
   const transport = new MailTransport({ smtpUrl, mailFrom: 'a@b', dataFolder: folder }, new Outbox(folder));
@@ -156,28 +156,28 @@ test.each<[string, Partial<Mail>]>([
   expect(postbox.received).toEqual([]);
 });
 
-test('a server that says nothing does not hold a delivery for ever', async () => {
-  const mute = createServer().listen(0, '127.0.0.1');
-  await once(mute, 'listening');
-  const { port } = mute.address() as AddressInfo;
-  const from = { smtpUrl: `smtp://127.0.0.1:${port}`, mailFrom: 'a@b', dataFolder: folder };
-  const transport = new MailTransport(from, new Outbox(folder), 100);
+test('an unresponsive server does not block a delivery forever', async () => {
+  const silentServer = createServer().listen(0, '127.0.0.1');
+  await once(silentServer, 'listening');
+  const { port } = silentServer.address() as AddressInfo;
+  const transportOptions = { smtpUrl: `smtp://127.0.0.1:${port}`, mailFrom: 'a@b', dataFolder: folder };
+  const transport = new MailTransport(transportOptions, new Outbox(folder), 100);
   await expect(transport.deliver(mail)).rejects.toThrow(/greeting/i);
   await transport.close();
-  mute.close();
+  silentServer.close();
 });
 
-describe('without a server', () => {
-  test('mails lie in the outbox', async () => {
+describe('Mail without a server', () => {
+  test('is written to the outbox', async () => {
     const { mailer, outbox } = await boot({});
-    const written = arrival(outbox, 1);
+    const arrivedMails = waitForOutbox(outbox, 1);
     await mailer.send(mail);
-    const [listed] = await written;
+    const [listed] = await arrivedMails;
     expect(listed).toMatchObject({ ...mail, from: 'Switchboard <robot@board.test>', at: expect.any(String) });
     expect(await outbox.read(listed?.id ?? '')).toEqual(listed);
   });
 
-  test('the outbox keeps the newest and gives out nothing else', async () => {
+  test('is limited in the outbox to the newest emails, and the outbox serves no other files', async () => {
     const outbox = new Outbox(folder);
     expect(await outbox.list()).toEqual([]);
     writeFileSync(join(folder, 'secrets.json'), '{}');
@@ -197,7 +197,7 @@ describe('without a server', () => {
   });
 });
 
-async function arrival(outbox: Outbox, count: number) {
+async function waitForOutbox(outbox: Outbox, count: number) {
   await until(async () => (await outbox.list()).length >= count);
   return outbox.list();
 }

@@ -34,7 +34,7 @@ const statusWith = async (key: string): Promise<number> => {
 };
 
 // "every change that the data plane reads is in force on the node that answered it before it answers".
-test('a change of a key is in force for the next request, again and again', async () => {
+test('a change of a key applies to the next request on the same node, repeatedly', async () => {
   const { key, keyId } = await addCustomer(app, 'writer', 10n ** 12n);
   const [row] = await app.database.query<{ public_id: string }>(
     'SELECT public_id FROM api_key WHERE id = $1',
@@ -42,8 +42,8 @@ test('a change of a key is in force for the next request, again and again', asyn
   );
   const id = row!.public_id;
   for (let round = 0; round < 20; round += 1) {
-    const paused = await manage(id, 'PATCH', { status: 'disabled' });
-    expect([paused.status, paused.headers.get('x-svc-applied')]).toEqual([200, null]);
+    const pauseResponse = await manage(id, 'PATCH', { status: 'disabled' });
+    expect([pauseResponse.status, pauseResponse.headers.get('x-svc-applied')]).toEqual([200, null]);
     expect(await statusWith(key)).toBe(401);
     expect((await manage(id, 'PATCH', { status: 'active', budget_limit: 0 })).status).toBe(200);
     expect(await statusWith(key)).toBe(402);

@@ -19,12 +19,12 @@ import {
   UnrecoverableError,
   WorkerHost,
 } from '#inside/platform/queue/index';
-import { proxyTo } from '../../support/proxy';
+import { startDatabaseProxy } from '../../support/proxy';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { redisAvailable, type RedisServer, startRedis } from '../../system/redis-server';
 import { until } from '../../support/until';
 
-// On a shared Redis the queues of an earlier run may still be there.
+// A unique name, because a shared Redis can still have the queues of an earlier run.
 const name = `errands-${randomUUID().slice(0, 8)}`;
 
 interface Errand {
@@ -32,8 +32,8 @@ interface Errand {
   readonly failures?: number;
 }
 
-/** The diary has what the workers did, and a way to wait for it. */
-class Diary {
+/** Records the work of the processors and lets tests wait for it. */
+class WorkLog {
   readonly entries: string[] = [];
   private waiting: { wanted: string; resolve: () => void }[] = [];
   gate: Promise<void> = Promise.resolve();
@@ -43,7 +43,7 @@ class Diary {
     for (const { wanted, resolve } of this.waiting) if (wanted === entry) resolve();
   }
 
-  async seen(wanted: string): Promise<void> {
+  async waitFor(wanted: string): Promise<void> {
     if (this.entries.includes(wanted)) return;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const timer = setTimeout(
@@ -57,7 +57,7 @@ class Diary {
 
 @Processor(name, { concurrency: 4 })
 class Errands extends WorkerHost {
-  constructor(private readonly diary: Diary) {
+  constructor(private readonly diary: WorkLog) {
     super();
   }
 
@@ -72,10 +72,10 @@ class Errands extends WorkerHost {
 }
 
 @Injectable()
-class Desk implements OnApplicationShutdown {
+class QueueOwner implements OnApplicationShutdown {
   constructor(
     @InjectQueue(name) readonly queue: Queue,
-    private readonly diary: Diary,
+    private readonly diary: WorkLog,
   ) {}
 
   onApplicationShutdown(): void {
@@ -83,7 +83,7 @@ class Desk implements OnApplicationShutdown {
   }
 }
 
-@Module({ imports: [QueueModule.registerQueue(name)], providers: [Errands, Desk, Diary] })
+@Module({ imports: [QueueModule.registerQueue(name)], providers: [Errands, QueueOwner, WorkLog] })
 class ErrandModule {}
 
 const backends = [
@@ -107,7 +107,7 @@ for (const { backend, available } of backends) {
     });
     afterAll(() => redis?.stop());
 
-    // A worker left running by a failed test would take the jobs of the next one.
+    // Open applications; a worker left running by a failed test would take the jobs of the next one.
     const open = new Set<INestApplicationContext>();
     afterEach(async () => {
       await Promise.all([...open].map((module) => module.close()));
@@ -134,24 +134,24 @@ for (const { backend, available } of backends) {
         QueueModule.forRoot({ databaseUrl }),
         ErrandModule,
       ];
-      const trial = { module: class QueueTrial {}, imports };
-      const module = await NestFactory.createApplicationContext(trial, { logger: false });
+      const rootModule = { module: class QueueTrial {}, imports };
+      const module = await NestFactory.createApplicationContext(rootModule, { logger: false });
       open.add(module);
       if (start) module.get(QueueSupervisor).startWorkers();
       const metrics = module.get(Metrics).registry;
-      return { module, queue: module.get(Desk).queue, diary: module.get(Diary), metrics };
+      return { module, queue: module.get(QueueOwner).queue, diary: module.get(WorkLog), metrics };
     }
 
-    test('a job is taken while the service still starts, and worked on once it has', async () => {
+    test('a job added during start-up is processed once the service has started', async () => {
       const { module, queue, diary } = await boot({}, false);
       await addJob<Errand>(queue, { name: 'errand', data: { label: 'early' } });
       expect(await queue.getWaitingCount()).toBe(1);
       expect(diary.entries).toEqual([]);
       module.get(QueueSupervisor).startWorkers();
-      await diary.seen('early:done');
+      await diary.waitFor('early:done');
     });
 
-    test('jobs are worked on, repeated after a failure, and given up in the end', async () => {
+    test('jobs are processed, retried after a failure, and finally marked as failed', async () => {
       const { queue, diary, metrics } = await boot();
       const backoff = { type: 'fixed', delay: 10 };
       await addJob<Errand>(queue, { name: 'errand', data: { label: 'plain' } });
@@ -166,46 +166,46 @@ for (const { backend, available } of backends) {
         options: { attempts: 2, backoff },
       });
       await addJob<Errand>(queue, { name: 'errand', data: { label: 'hopeless' } });
-      await Promise.all(['plain:done', 'shaky:done', 'hopeless:start'].map((entry) => diary.seen(entry)));
-      const ended = [
+      await Promise.all(['plain:done', 'shaky:done', 'hopeless:start'].map((entry) => diary.waitFor(entry)));
+      const endedJobs = [
         `dead_jobs_total{queue="${name}"} 2`,
         `jobs_total{queue="${name}",outcome="completed"} 2`,
         `jobs_total{queue="${name}",outcome="failed"} 5`,
       ];
       await until(async () => {
-        const counted = await metrics.metrics();
-        return ended.every((line) => counted.includes(`gateway_${line}`));
+        const metricsText = await metrics.metrics();
+        return endedJobs.every((line) => metricsText.includes(`gateway_${line}`));
       });
 
       expect(diary.entries.filter((entry) => entry === 'shaky:start')).toHaveLength(3);
       expect(diary.entries.filter((entry) => entry === 'doomed:start')).toHaveLength(2);
-      const dead = (await queue.getFailed()).map((job) => (job.data as Errand).label);
-      expect(dead.sort()).toEqual(['doomed', 'hopeless']);
+      const failedLabels = (await queue.getFailed()).map((job) => (job.data as Errand).label);
+      expect(failedLabels.sort()).toEqual(['doomed', 'hopeless']);
       expect(lines.filter((line) => line.includes('job given up'))).toHaveLength(2);
     });
 
     if (backend === 'PostgreSQL')
-      test('a database that breaks every connection at the start holds up nothing, and is used once it is back', async () => {
-        const proxy = await proxyTo(database.url);
+      test('a database that breaks every connection does not block the start, and is used once it is back', async () => {
+        const proxy = await startDatabaseProxy(database.url);
         await proxy.cut();
-        const broken = createServer((socket) => socket.destroy());
-        broken.listen(Number(new URL(proxy.url).port), '127.0.0.1');
-        await once(broken, 'listening');
+        const brokenServer = createServer((socket) => socket.destroy());
+        brokenServer.listen(Number(new URL(proxy.url).port), '127.0.0.1');
+        await once(brokenServer, 'listening');
         try {
-          const from = lines.length;
+          const firstLine = lines.length;
           const { queue, diary } = await boot({}, true, proxy.url);
-          const early = addJob<Errand>(queue, { name: 'errand', data: { label: 'patient' } });
+          const earlyJob = addJob<Errand>(queue, { name: 'errand', data: { label: 'patient' } });
           const isBroken = (line: string): boolean => line.includes('worker error');
-          await until(() => Promise.resolve(lines.slice(from).some(isBroken)));
-          // Timers run: the worker does not ask without a pause.
+          await until(() => Promise.resolve(lines.slice(firstLine).some(isBroken)));
+          // Allows the retry timers to run: the worker must pause between attempts.
           await delay(1_000);
-          expect(lines.slice(from).filter(isBroken).length).toBeLessThan(20);
-          await new Promise((closed) => broken.close(closed));
+          expect(lines.slice(firstLine).filter(isBroken).length).toBeLessThan(20);
+          await new Promise((closed) => brokenServer.close(closed));
           await proxy.restore();
-          await early;
-          await diary.seen('patient:done');
+          await earlyJob;
+          await diary.waitFor('patient:done');
         } finally {
-          broken.close();
+          brokenServer.close();
           await Promise.all([...open].map((module) => module.close()));
           open.clear();
           await proxy.close();
@@ -213,22 +213,22 @@ for (const { backend, available } of backends) {
       });
 
     if (backend === 'PostgreSQL')
-      test('a database that ends connections as they begin ends no worker', async () => {
-        const proxy = await proxyTo(database.url);
+      test('a database that ends connections at their start does not stop the worker', async () => {
+        const proxy = await startDatabaseProxy(database.url);
         try {
           const { queue, diary } = await boot({}, true, proxy.url);
           await addJob(queue, { name: 'errand', data: { label: 'before' } });
-          await diary.seen('before:done');
+          await diary.waitFor('before:done');
           await until(async () => (await queue.getActiveCount()) === 0);
           await proxy.cut();
           await proxy.restore();
-          proxy.endNewcomers();
-          // The log tells one such failure of each place, and counts the others.
+          proxy.endNewConnections();
+          // The log reports each kind of failure once and counts the others.
           await until(() => proxy.ended() >= 4);
           await proxy.cut();
           await proxy.restore();
           await addJob(queue, { name: 'errand', data: { label: 'after' } });
-          await diary.seen('after:done');
+          await diary.waitFor('after:done');
         } finally {
           await Promise.all([...open].map((module) => module.close()));
           open.clear();
@@ -237,24 +237,24 @@ for (const { backend, available } of backends) {
       });
 
     if (backend === 'PostgreSQL')
-      test('a worker whose connection ends as it begins to listen listens on the next one', async () => {
-        const proxy = await proxyTo(database.url);
+      test('a worker whose listening connection ends immediately listens on the next one', async () => {
+        const proxy = await startDatabaseProxy(database.url);
         try {
           const { queue, diary } = await boot({}, true, proxy.url);
           await addJob(queue, { name: 'errand', data: { label: 'heard' } });
-          await diary.seen('heard:done');
-          // Its end is written before the connection is lost; otherwise the job would be repeated.
+          await diary.waitFor('heard:done');
+          // The end of the job is stored before the connection is lost; otherwise the job would be repeated.
           await until(async () => (await queue.getActiveCount()) === 0);
-          // After a failure the worker relies on being told, however long that takes.
-          proxy.endNewcomers();
+          // After a failure the worker waits for a notification, however long that takes.
+          proxy.endNewConnections();
           await until(() => proxy.ended() >= 2);
           await proxy.cut();
           proxy.endNextListener();
-          const before = proxy.ended();
+          const endedBefore = proxy.ended();
           await proxy.restore();
-          await until(() => proxy.ended() > before);
+          await until(() => proxy.ended() > endedBefore);
           await addJob(queue, { name: 'errand', data: { label: 'told' } });
-          await diary.seen('told:done');
+          await diary.waitFor('told:done');
         } finally {
           await Promise.all([...open].map((module) => module.close()));
           open.clear();
@@ -262,7 +262,7 @@ for (const { backend, available } of backends) {
         }
       });
 
-    test('the same id is one job, and an id cannot break out of its name', async () => {
+    test('jobs with the same id are one job, and a malicious id stays within its queue', async () => {
       const { module, queue, diary } = await boot({ WORKERS: 'off' });
       for (let n = 0; n < 3; n++)
         await addJob(queue, { name: 'errand', data: { label: 'once' }, id: 'once-1' });
@@ -271,63 +271,65 @@ for (const { backend, available } of backends) {
       expect(diary.entries).toEqual([]);
       await module.close();
 
-      const working = await boot();
-      await working.diary.seen('once:done');
-      await working.module.close();
-      expect(working.diary.entries.filter((entry) => entry === 'once:start')).toHaveLength(1);
+      const workingNode = await boot();
+      await workingNode.diary.waitFor('once:done');
+      await workingNode.module.close();
+      expect(workingNode.diary.entries.filter((entry) => entry === 'once:start')).toHaveLength(1);
     });
 
-    test('a running job ends before anything it needs is closed', async () => {
+    test("shutdown waits for a running job before it closes the job's dependencies", async () => {
       const { module, queue, diary } = await boot();
       const { promise, resolve } = Promise.withResolvers<void>();
       diary.gate = promise;
       await addJob(queue, { name: 'errand', data: { label: 'slow' } });
-      await diary.seen('slow:start');
-      const closed = module.close();
+      await diary.waitFor('slow:start');
+      const closing = module.close();
       setImmediate(resolve);
-      await closed;
+      await closing;
       expect(diary.entries).toEqual(['slow:start', 'slow:done', 'database closed']);
     });
 
-    test('a worker whose clock is wrong takes no job until it is right', async () => {
+    test('a worker with a wrong clock takes no job until the clock is right', async () => {
       const { queue, diary } = await boot();
       await addJob(queue, { name: 'errand', data: { label: 'first' } });
-      await diary.seen('first:done');
+      await diary.waitFor('first:done');
       const real = Date.now.bind(Date);
-      const ahead = jest.spyOn(Date, 'now').mockImplementation(() => real() + 40 * 86_400_000);
+      const wrongClock = jest.spyOn(Date, 'now').mockImplementation(() => real() + 40 * 86_400_000);
       try {
         for (const label of ['second', 'third']) await addJob(queue, { name: 'errand', data: { label } });
         await delay(1_500);
         expect(diary.entries).toEqual(['first:start', 'first:done']);
         expect(await queue.getWaitingCount()).toBe(2);
       } finally {
-        ahead.mockRestore();
+        wrongClock.mockRestore();
       }
-      await Promise.all(['second:done', 'third:done'].map((entry) => diary.seen(entry)));
+      await Promise.all(['second:done', 'third:done'].map((entry) => diary.waitFor(entry)));
     });
 
-    test('a job that will not end does not keep the service from stopping', async () => {
+    test('a job that never ends does not block the shutdown', async () => {
       const { module, queue, diary } = await boot({ DRAIN_TIMEOUT: '50ms' });
       diary.gate = new Promise(() => undefined);
       await addJob(queue, { name: 'errand', data: { label: 'slow' } });
-      await diary.seen('slow:start');
+      await diary.waitFor('slow:start');
       await module.close();
       expect(diary.entries).toEqual(['slow:start', 'database closed']);
-      const later = await boot({ WORKERS: 'off' });
-      expect(await later.queue.getDelayedCount()).toBe(1);
+      const nextNode = await boot({ WORKERS: 'off' });
+      expect(await nextNode.queue.getDelayedCount()).toBe(1);
       expect(lines.some((line) => line.includes('did not end in time'))).toBe(true);
     });
   });
 }
 
-test('a store that does not answer fails the caller within seconds', async () => {
-  const silent = { name: 'silent', add: () => new Promise(() => undefined) } as unknown as Queue;
+test('an unresponsive store fails the caller within seconds', async () => {
+  const silentQueue = { name: 'silent', add: () => new Promise(() => undefined) } as unknown as Queue;
   jest.useFakeTimers();
   try {
-    const added = expect(addJob(silent, { name: 'x', data: {} })).rejects.toThrow('silent does not answer');
-    // A millisecond more: what has arrived is read before the failure is declared.
+    const failedAdd = expect(addJob(silentQueue, { name: 'x', data: {} })).rejects.toThrow(
+      'silent does not answer',
+    );
+    // An extra millisecond, because pending input is read before the timeout is declared.
     await jest.advanceTimersByTimeAsync(5_001);
-    await added;
+    await failedAdd;
   } finally {
     jest.useRealTimers();
   }

@@ -13,12 +13,12 @@ function capture() {
   return { lines, logger };
 }
 
-test('a command that finds no server fails, and says so once', async () => {
+test('a command fails when no server is reachable, and the failure is logged once', async () => {
   const { lines, logger } = capture();
-  const closed = createServer().listen(0, '127.0.0.1');
-  await once(closed, 'listening');
-  const address = closed.address();
-  closed.close();
+  const closedServer = createServer().listen(0, '127.0.0.1');
+  await once(closedServer, 'listening');
+  const address = closedServer.address();
+  closedServer.close();
   const client = createRedisClient(
     `redis://:hunter22@127.0.0.1:${typeof address === 'object' ? address?.port : 0}`,
     logger,
@@ -31,11 +31,11 @@ test('a command that finds no server fails, and says so once', async () => {
   expect(lines.join('')).not.toContain('hunter22');
 });
 
-test('a server that accepts and says nothing holds a command for seconds only', async () => {
+test('an unresponsive server blocks a command for seconds only', async () => {
   const sockets: Socket[] = [];
-  const mute = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
-  await once(mute, 'listening');
-  const address = mute.address();
+  const silentServer = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
+  await once(silentServer, 'listening');
+  const address = silentServer.address();
   const client = createRedisClient(
     `redis://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`,
     capture().logger,
@@ -43,7 +43,7 @@ test('a server that accepts and says nothing holds a command for seconds only', 
   await expect(client.get('x')).rejects.toThrow(/timed out|closed|max retries/i);
   client.disconnect();
   for (const socket of sockets) socket.destroy();
-  mute.close();
+  silentServer.close();
 }, 40_000);
 
 (redisAvailable ? test : test.skip)('a server that is there is used', async () => {

@@ -3,7 +3,7 @@ import { startTestApp, type TestApp } from '../../support/app';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { type Simulator, startSimulator } from '../../support/simulator';
 
-interface Entry {
+interface FailureLogEntry {
   readonly level: string;
   readonly msg: string;
   readonly context?: string;
@@ -13,7 +13,7 @@ interface Entry {
 const TABLES = ['request_record', 'kept_response', 'api_key', 'activity'];
 const ROUNDS = 60;
 
-describe('a database that refuses every write', () => {
+describe('A database that refuses every write', () => {
   let database: TestDatabase;
   let owner: Client;
   let supplier: Simulator;
@@ -50,8 +50,8 @@ describe('a database that refuses every write', () => {
     return answer.status;
   };
 
-  test('is told once with its stack in each place, and then counted', async () => {
-    const before = app.log.length;
+  test('is logged once with its stack per call site, and counted afterwards', async () => {
+    const logLengthBefore = app.log.length;
     for (const table of TABLES)
       await owner.query(`CREATE TRIGGER no_space BEFORE INSERT OR UPDATE ON ${table}
         FOR EACH STATEMENT EXECUTE FUNCTION refuse_for_space()`);
@@ -59,12 +59,12 @@ describe('a database that refuses every write', () => {
       await post('/v1/responses', app.firstKeys?.demo, { model: 'sim-small', input: `${round}` });
       expect(await post('/v1/manage/keys', app.firstKeys?.root, { name: `key ${round}` })).toBe(500);
     }
-    const entries = app.log.slice(before).map((line) => JSON.parse(line) as Entry);
+    const entries = app.log.slice(logLengthBefore).map((line) => JSON.parse(line) as FailureLogEntry);
     const stacks = entries.filter(({ error }) => error?.stack !== undefined);
-    const places = stacks.map(({ msg, context, error }) => `${context} ${msg} ${error?.code}`);
-    expect(places.some((place) => place.includes('53100'))).toBe(true);
-    // Each place once.
-    expect(places.length).toBe(new Set(places).size);
+    const callSites = stacks.map(({ msg, context, error }) => `${context} ${msg} ${error?.code}`);
+    expect(callSites.some((place) => place.includes('53100'))).toBe(true);
+    // Each call site appears once.
+    expect(callSites.length).toBe(new Set(callSites).size);
     expect(stacks.length).toBeLessThan(10);
     for (const table of TABLES) await owner.query(`DROP TRIGGER no_space ON ${table}`);
   });

@@ -6,7 +6,7 @@ import { startTestApp, type TestApp } from '../../support/app';
 import { until } from '../../support/until';
 
 const runs: string[] = [];
-const faults = new Set<string>();
+const failingJobs = new Set<string>();
 
 @Injectable()
 class Sweeper {
@@ -15,7 +15,7 @@ class Sweeper {
   @RepeatingJob({ name: 'sweep', cron: '0 4 * * *' })
   sweep(signal: AbortSignal): Promise<void> {
     runs.push(`${this.name} ${signal.aborted ? 'late' : 'in time'}`);
-    if (faults.has('sweep')) return Promise.reject(new Error('the broom is broken'));
+    if (failingJobs.has('sweep')) return Promise.reject(new Error('the broom is broken'));
     return Promise.resolve();
   }
 
@@ -50,7 +50,7 @@ class Extension {}
 @Module({ providers: [Sweeper, Namesake] })
 class Twins {}
 
-interface Row {
+interface RepeatingJobRow {
   readonly name: string;
   readonly cron: string;
   readonly due: string;
@@ -67,25 +67,25 @@ beforeAll(async () => {
 afterAll(() => app.close());
 beforeEach(() => {
   runs.length = 0;
-  faults.clear();
+  failingJobs.clear();
 });
 
-const rows = (): Promise<Row[]> =>
-  app.database.query<Row>(
+const rows = (): Promise<RepeatingJobRow[]> =>
+  app.database.query<RepeatingJobRow>(
     `SELECT name, cron, to_char(due_at AT TIME ZONE 'UTC', 'HH24:MI:SS') AS due, failures,
             succeeded_at > now() - interval '1 minute' IS TRUE AS succeeded, claim IS NOT NULL AS claimed
        FROM repeating_job ORDER BY name`,
   );
-const row = async (name: string): Promise<Row | undefined> =>
+const row = async (name: string): Promise<RepeatingJobRow | undefined> =>
   (await rows()).find((each) => each.name === name);
 const makeDue = (name: string): Promise<unknown> =>
   app.database.query("UPDATE repeating_job SET due_at = now() - interval '1 second' WHERE name = $1", [name]);
 const metric = async (name: string): Promise<string | undefined> =>
   (await app.application.get(Metrics).text()).split('\n').find((line) => line.startsWith(name));
 
-test('the jobs of all modules have their rows, those of an extension too', async () => {
-  const known = (await rows()).map(({ name, cron }) => [name, cron]);
-  expect(known).toEqual(
+test('the jobs of all modules and extensions have rows', async () => {
+  const knownJobs = (await rows()).map(({ name, cron }) => [name, cron]);
+  expect(knownJobs).toEqual(
     expect.arrayContaining([
       ['partitions', '10 2 * * *'],
       ['verify-money', '40 2 * * *'],
@@ -100,7 +100,7 @@ test('the jobs of all modules have their rows, those of an extension too', async
   expect(await row('sweep')).toMatchObject({ due: '04:00:00', succeeded: false });
 });
 
-test('a job that is due runs with its provider, is told when its time is up, and is due at its next time', async () => {
+test('a due job runs with its provider, is aborted after its time limit, and is scheduled again', async () => {
   await makeDue('sweep');
   await makeDue('short');
   await until(
@@ -114,7 +114,7 @@ test('a job that is due runs with its provider, is told when its time is up, and
 test.each([
   ['sweep', 'stubborn'],
   ['stubborn', 'sweep'],
-])('of two jobs that are due the one that waits longer begins first: %s', async (first, second) => {
+])('the longer overdue of two due jobs starts first: %s', async (first, second) => {
   await app.database.query(
     `UPDATE repeating_job SET due_at = now() - CASE WHEN name = $1 THEN 2 ELSE 1 END * interval '1 minute'
       WHERE name IN ($1, $2)`,
@@ -127,28 +127,28 @@ test.each([
   );
 });
 
-test('a job that fails is tried again, and its success is waited for', async () => {
+test('a failed job is retried, and its overdue success is reported', async () => {
   await app.database.query(
     "UPDATE repeating_job SET succeeded_at = NULL, succeed_by = now() - interval '1 second' WHERE name = 'sweep'",
   );
-  faults.add('sweep');
+  failingJobs.add('sweep');
   await makeDue('sweep');
   await until(async () => ((await row('sweep'))?.failures ?? 0) >= 1);
   expect(await row('sweep')).toMatchObject({ succeeded: false });
-  faults.clear();
+  failingJobs.clear();
   await until(async () => (await row('sweep'))?.succeeded === true);
   expect(await row('sweep')).toMatchObject({ due: '04:00:00', failures: 0 });
   await until(
     async () => (await metric('gateway_job_last_success_timestamp_seconds{job="sweep"}')) !== undefined,
   );
-  // Metrics are of the last look at the rows.
+  // Metrics reflect the last poll of the rows.
   await until(async () => {
     const due = (await metric('gateway_job_success_due_timestamp_seconds{job="sweep"}'))?.split(' ')[1];
     return Number(due) * 1_000 > Date.now();
   });
 });
 
-test('a job whose node was killed runs once its claim has ended, and not before', async () => {
+test('a job of a crashed node runs once its claim has expired, and not before', async () => {
   await app.database.query(
     `UPDATE repeating_job SET due_at = now() - interval '1 minute', claim = gen_random_uuid(),
             claimed_until = now() + CASE name WHEN 'short' THEN interval '1 hour' ELSE interval '-1 second' END
@@ -159,62 +159,62 @@ test('a job whose node was killed runs once its claim has ended, and not before'
   expect(await row('short')).toMatchObject({ claimed: true });
 });
 
-test('a claim whose answer is lost is given back, and its job runs', async () => {
+test('a claim whose response is lost is released, and its job runs', async () => {
   const database = app.application.get(Database);
   const query = database.query.bind(database);
-  let lost = 0;
-  const losing = jest.spyOn(database, 'query').mockImplementation(async (sql, parameters) => {
+  let lostCount = 0;
+  const losingQuery = jest.spyOn(database, 'query').mockImplementation(async (sql, parameters) => {
     const answer = await query(sql, parameters);
-    if (!sql.includes('WITH claimed') || parameters?.[0] !== 'sweep' || lost > 0) return answer;
-    lost += 1;
+    if (!sql.includes('WITH claimed') || parameters?.[0] !== 'sweep' || lostCount > 0) return answer;
+    lostCount += 1;
     throw new Error('Connection terminated unexpectedly');
   });
   try {
     await makeDue('sweep');
     await until(() => Promise.resolve(runs.length > 0));
-    expect(lost).toBe(1);
+    expect(lostCount).toBe(1);
     await until(async () => (await row('sweep'))?.due === '04:00:00');
     expect(runs).toEqual(['sweeper in time']);
   } finally {
-    losing.mockRestore();
+    losingQuery.mockRestore();
   }
 });
 
 test.each(['succeeds', 'fails'])(
-  'the end of a job that %s is written later where it could not be',
+  'the end of a job that %s is stored later if it could not be stored immediately',
   async (how) => {
     const database = app.application.get(Database);
     const query = database.query.bind(database);
-    let lost = 0;
-    const losing = jest.spyOn(database, 'query').mockImplementation((sql, parameters) => {
+    let lostCount = 0;
+    const losingQuery = jest.spyOn(database, 'query').mockImplementation((sql, parameters) => {
       const isEnd = sql.includes(how === 'fails' ? 'failures = failures + 1' : 'failures = 0');
-      if (!isEnd || parameters?.[0] !== 'sweep' || lost > 0) return query(sql, parameters);
-      lost += 1;
+      if (!isEnd || parameters?.[0] !== 'sweep' || lostCount > 0) return query(sql, parameters);
+      lostCount += 1;
       return Promise.reject(new Error('Connection terminated unexpectedly'));
     });
-    if (how === 'fails') faults.add('sweep');
+    if (how === 'fails') failingJobs.add('sweep');
     try {
       await makeDue('sweep');
-      await until(() => lost > 0);
+      await until(() => lostCount > 0);
       if (how === 'fails') await until(async () => ((await row('sweep'))?.failures ?? 0) >= 1);
-      faults.clear();
+      failingJobs.clear();
       await until(async () => (await row('sweep'))?.due === '04:00:00');
       if (how === 'succeeds') expect(runs).toEqual(['sweeper in time']);
       expect(await row('sweep')).toMatchObject({ succeeded: true, failures: 0, claimed: false });
     } finally {
-      losing.mockRestore();
+      losingQuery.mockRestore();
     }
   },
 );
 
-test('a row that another version has removed is made again', async () => {
+test('a row removed by another version is created again', async () => {
   await app.database.query("DELETE FROM repeating_job WHERE name = 'sweep'");
   await until(async () => (await row('sweep')) !== undefined);
 });
 
-test('a node whose clock is wrong takes no job, and says so; once it is right again, it does', async () => {
+test('a node with a wrong clock takes no job and reports it until the clock is right', async () => {
   const real = Date.now.bind(Date);
-  const ahead = jest.spyOn(Date, 'now').mockImplementation(() => real() + 40 * 86_400_000);
+  const wrongClock = jest.spyOn(Date, 'now').mockImplementation(() => real() + 40 * 86_400_000);
   try {
     await until(() => Promise.resolve(app.log.some((line) => line.includes('takes no jobs'))));
     await makeDue('sweep');
@@ -222,14 +222,14 @@ test('a node whose clock is wrong takes no job, and says so; once it is right ag
     expect(runs).toEqual([]);
     expect(Number((await metric('gateway_clock_ahead_seconds'))?.split(' ')[1])).toBeCloseTo(40 * 86_400, -1);
   } finally {
-    ahead.mockRestore();
+    wrongClock.mockRestore();
   }
   await until(async () => (await row('sweep'))?.due === '04:00:00');
   expect(runs).toEqual(['sweeper in time']);
 });
 
-test('a node that does not get a job done for a quarter of an hour is not ready, until it is done', async () => {
-  const ready = async (): Promise<[number, unknown]> => {
+test('a node that does not finish a job within 15 minutes is not ready until the job is done', async () => {
+  const readiness = async (): Promise<[number, unknown]> => {
     const answer = await fetch(`${app.url}/health/ready`);
     return [answer.status, await answer.json()];
   };
@@ -237,35 +237,35 @@ test('a node that does not get a job done for a quarter of an hour is not ready,
   app.application.get(Stubborn, { strict: false }).ended = promise;
   await makeDue('stubborn');
   await until(() => Promise.resolve(runs.includes('begun')));
-  // Its time and its grace are over, and no other node has taken it.
+  // The claim has expired, and no other node has taken the job.
   await app.database.query("UPDATE repeating_job SET claimed_until = now() WHERE name = 'stubborn'");
   await delay(1_500);
-  expect(await ready()).toEqual([200, { status: 'ok' }]);
+  expect(await readiness()).toEqual([200, { status: 'ok' }]);
   const real = performance.now.bind(performance);
-  // The leap is this test's alone. The watch would take it for a fault of the machine's clock, which is no lateness.
-  const watch = jest.spyOn(app.application.get(ClockWatch), 'isRight', 'get').mockReturnValue(true);
-  const later = jest.spyOn(performance, 'now').mockImplementation(() => real() + 16 * 60_000);
+  // The simulated clock jump must not trigger the clock watch, which is not under test here.
+  const clockWatch = jest.spyOn(app.application.get(ClockWatch), 'isRight', 'get').mockReturnValue(true);
+  const laterClock = jest.spyOn(performance, 'now').mockImplementation(() => real() + 16 * 60_000);
   try {
-    // Every job, until the next look.
-    await until(async () => JSON.stringify(await ready()).includes('here: stubborn.'));
-    expect(await ready()).toMatchObject([
+    // Every job is blocked until the next poll.
+    await until(async () => JSON.stringify(await readiness()).includes('here: stubborn.'));
+    expect(await readiness()).toMatchObject([
       503,
       { error: { human_message: 'Jobs are not run here: stubborn.' } },
     ]);
     resolve();
-    await until(async () => (await ready())[0] === 200);
+    await until(async () => (await readiness())[0] === 200);
   } finally {
-    later.mockRestore();
-    watch.mockRestore();
+    laterClock.mockRestore();
+    clockWatch.mockRestore();
   }
 });
 
-test('what is not a job is refused, and a job can be run at any time', async () => {
+test('an unknown job is refused, and a job can be run at any time', async () => {
   const jobs = app.application.get(RepeatingJobs, { strict: false });
   await expect(jobs.run('of-another-version')).rejects.toThrow('no repeating job');
   await expect(jobs.run('partitions')).resolves.toBeUndefined();
 });
 
-test('two jobs of one name do not start', async () => {
+test('two jobs with the same name prevent the start', async () => {
   await expect(startTestApp({ modules: [Twins] })).rejects.toThrow('two repeating jobs are called sweep');
 });

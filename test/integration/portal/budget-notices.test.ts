@@ -4,14 +4,14 @@ import { PersonalSettings } from '#product/identity';
 import { Outbox, type OutboxMail } from '#product/platform';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer } from '../../support/customer';
-import { addKey, addUser, signIn } from '../../support/people';
+import { addKey, addUser, signIn } from '../../support/users';
 import { until } from '../../support/until';
-import { sendJson } from '../web/from-page';
-import { ask } from '../web/raw-exchange';
+import { sendJson } from '../web/page-requests';
+import { sendRaw } from '../web/raw-exchange';
 
 const USD = 1_000_000_000n;
 const HOUR_MS = 3_600_000;
-const scopesOf = (of: Person): readonly BudgetScope[] => [
+const budgetScopes = (of: BudgetOwner): readonly BudgetScope[] => [
   { kind: 'key', id: of.keyId },
   { kind: 'key_model', id: of.keyModelId },
   { kind: 'user', id: of.userId },
@@ -19,7 +19,7 @@ const scopesOf = (of: Person): readonly BudgetScope[] => [
   { kind: 'organisation', id: of.organisationId },
 ];
 
-interface Person {
+interface BudgetOwner {
   readonly userId: number;
   readonly keyId: number;
   readonly keyPublicId: string;
@@ -34,15 +34,15 @@ let owner: Client;
 
 const service = <T>(type: abstract new (...given: never[]) => T): T =>
   app.application.get<T>(type, { strict: false });
-const made = async (sql: string, values: unknown[]): Promise<number> => {
+const insertRow = async (sql: string, values: unknown[]): Promise<number> => {
   const [row] = await app.database.query<{ id: number }>(`${sql} RETURNING id`, values);
   return Number(row?.id);
 };
 
-/** The owner of an organisation, with a project that they pay and a key. */
-async function headOf(name: string): Promise<Person> {
+/** Creates the owner of an organisation with a project that they pay for and a key. */
+async function createOwner(name: string): Promise<BudgetOwner> {
   const userId = await addUser(app, 'org_owner');
-  const organisationId = await made('INSERT INTO organisation (name, slug) VALUES ($1, $1)', [name]);
+  const organisationId = await insertRow('INSERT INTO organisation (name, slug) VALUES ($1, $1)', [name]);
   await app.database.query('UPDATE user_account SET organisation_id = $2 WHERE id = $1', [
     userId,
     organisationId,
@@ -54,12 +54,11 @@ async function headOf(name: string): Promise<Person> {
     keyId: key.id,
     keyPublicId: key.publicId,
     keyPath: `/dashboard/keys/${key.id}`,
-    keyModelId: await made("INSERT INTO key_model (key_id, model) VALUES ($1, 'sim-small')", [key.id]),
-    projectId: await made('INSERT INTO project (name, created_by, organisation_id) VALUES ($1, $2, $3)', [
-      `${name}-project`,
-      userId,
-      organisationId,
-    ]),
+    keyModelId: await insertRow("INSERT INTO key_model (key_id, model) VALUES ($1, 'sim-small')", [key.id]),
+    projectId: await insertRow(
+      'INSERT INTO project (name, created_by, organisation_id) VALUES ($1, $2, $3)',
+      [`${name}-project`, userId, organisationId],
+    ),
   };
 }
 
@@ -84,13 +83,13 @@ const spend = async (scopes: readonly BudgetScope[], nano: bigint): Promise<void
 
 const pageOf = async (userId: number, path = '/dashboard'): Promise<string> =>
   (
-    await ask(app.url, {
+    await sendRaw(app.url, {
       path,
       headers: { cookie: await signIn(app, userId), accept: 'text/html' },
     })
   ).body.replaceAll('&#x3D;', '=');
 
-/** The banners about budgets, as `tone: what they are about`. */
+/** The budget banners of a page, as `tone: budget`. */
 const bannersOf = async (userId: number): Promise<string[]> =>
   [
     ...(await pageOf(userId)).matchAll(
@@ -100,12 +99,12 @@ const bannersOf = async (userId: number): Promise<string[]> =>
     .map(([, tone, what]) => `${tone}: ${what}`)
     .toSorted();
 
-const mailsTo = async (userId: number, most: number): Promise<OutboxMail[]> => {
+const mailsTo = async (userId: number, count: number): Promise<OutboxMail[]> => {
   const [row] = await app.database.query<{ email: string }>('SELECT email FROM user_account WHERE id = $1', [
     userId,
   ]);
   const mails = async () => (await service(Outbox).list()).filter(({ to }) => to === row?.email);
-  await until(async () => (await mails()).length >= most);
+  await until(async () => (await mails()).length >= count);
   return mails();
 };
 
@@ -115,16 +114,16 @@ beforeAll(async () => {
   await owner.connect();
 });
 afterAll(async () => {
-  // Nothing was spent in truth, and the books are checked at the end.
+  // The spending was simulated, and the ledger is verified at the end.
   await owner.query('DELETE FROM spending_bucket');
   await owner.query('UPDATE spending_window SET spent = 0');
   await owner.end();
   await app.close();
 });
 
-test('the page names the budgets that mails tell of, to the same people, until they are below half again', async () => {
-  const [head, stranger] = [await headOf('north'), await headOf('south')];
-  const scopes = scopesOf(head);
+test('the page shows the budgets for which emails are sent, to the same users, until usage falls below half', async () => {
+  const [head, stranger] = [await createOwner('north'), await createOwner('south')];
+  const scopes = budgetScopes(head);
   await setBudgets(scopes);
   await spend(scopes, 4n * USD);
   expect(await bannersOf(head.userId)).toEqual([]);
@@ -152,8 +151,8 @@ test('the page names the budgets that mails tell of, to the same people, until t
   await spend(scopes, 10n * USD);
 
   await service(BillingAlerts).checkAll();
-  const told = await mailsTo(head.userId, about.length);
-  expect(told.map(({ subject }) => subject).toSorted()).toEqual(
+  const emails = await mailsTo(head.userId, about.length);
+  expect(emails.map(({ subject }) => subject).toSorted()).toEqual(
     about.map((what) => `100% of a budget is used: ${what}`).toSorted(),
   );
 
@@ -161,8 +160,8 @@ test('the page names the budgets that mails tell of, to the same people, until t
   expect(await bannersOf(head.userId)).toEqual([]);
 });
 
-test('a budget of nothing, a raise and an ended key are seen for what they are', async () => {
-  const head = await headOf('east');
+test('a zero budget, a raised budget and an expired key show the correct notice', async () => {
+  const head = await createOwner('east');
   const key = { kind: 'key', id: head.keyId } as const;
   await app.database.transaction((tx) => service(Limits).set(tx, key, { period: 'monthly', limit: 0n }));
   expect(await bannersOf(head.userId)).toEqual(['bad: key test']);
@@ -175,11 +174,11 @@ test('a budget of nothing, a raise and an ended key are seen for what they are',
   expect(await bannersOf(head.userId)).toEqual([]);
 });
 
-test('who switched the notices of budgets off sees none, but still hears of a key that ends', async () => {
-  const head = await headOf('west');
-  const own = { kind: 'user', id: head.userId } as const;
-  await setBudgets([own]);
-  await spend([own], 9n * USD);
+test('a user who disabled budget notices sees none, but is still told about an expiring key', async () => {
+  const head = await createOwner('west');
+  const ownScope = { kind: 'user', id: head.userId } as const;
+  await setBudgets([ownScope]);
+  await spend([ownScope], 9n * USD);
   await app.database.query("UPDATE api_key SET expires_at = now() + interval '1 day' WHERE id = $1", [
     head.keyId,
   ]);
@@ -191,30 +190,30 @@ test('who switched the notices of budgets off sees none, but still hears of a ke
   expect(await pageOf(head.userId)).toContain('Key test ends');
 });
 
-test('the balance is called low from the amount that its owner set, credit not counted', async () => {
+test("the low-balance notice uses the owner's threshold and ignores credit", async () => {
   const { userId } = await addCustomer(app, 'careful', 20n * USD);
   const cookie = await signIn(app, userId);
-  const low = async (): Promise<string | undefined> =>
+  const lowBalanceBanner = async (): Promise<string | undefined> =>
     /Only \$[\d.]+ is left in the wallet|The balance is used up\. \$[\d.]+ of credit is left/.exec(
       await pageOf(userId),
     )?.[0];
-  expect(await low()).toBeUndefined();
-  const set = await sendJson({ url: app.url, cookie }, '/dashboard/billing/low-balance', {
+  expect(await lowBalanceBanner()).toBeUndefined();
+  const saveResponse = await sendJson({ url: app.url, cookie }, '/dashboard/billing/low-balance', {
     low_balance: 25,
   });
-  expect(set.status).toBe(200);
-  expect(await low()).toBe('Only $20.00 is left in the wallet');
+  expect(saveResponse.status).toBe(200);
+  expect(await lowBalanceBanner()).toBe('Only $20.00 is left in the wallet');
   await app.database.transaction((tx) => service(Limits).setCreditLimit(tx, userId, 50n * USD));
-  expect(await low()).toBe('Only $20.00 is left in the wallet');
+  expect(await lowBalanceBanner()).toBe('Only $20.00 is left in the wallet');
   await owner.query("UPDATE spending_window SET spent = spent + $2 WHERE kind = 'wallet' AND owner_id = $1", [
     userId,
     (21n * USD).toString(),
   ]);
-  expect(await low()).toBe('The balance is used up. $49.00 of credit is left');
+  expect(await lowBalanceBanner()).toBe('The balance is used up. $49.00 of credit is left');
 });
 
-test('a rolling budget says what becomes available next and when all of it has: page, mail and interface', async () => {
-  const head = await headOf('round');
+test('page, email and API report when the next part of a rolling budget frees up and when all of it has', async () => {
+  const head = await createOwner('round');
   const key = { kind: 'key', id: head.keyId } as const;
   await app.database.transaction((tx) =>
     service(Limits).set(tx, key, { period: 'rolling', limit: 10n * USD }),
@@ -237,21 +236,21 @@ test('a rolling budget says what becomes available next and when all of it has: 
       spent.toString(),
     ]);
   await spend([key], 8n * USD);
-  const leaves = (at: Date): string => new Date(at.getTime() + 720 * HOUR_MS).toISOString();
+  const freesUpAt = (at: Date): string => new Date(at.getTime() + 720 * HOUR_MS).toISOString();
 
   const state = await service(Limits).state(key);
   expect(state).toMatchObject({
     spent: 8n * USD,
-    resetsAt: new Date(leaves(young)),
-    freesNext: { at: new Date(leaves(old)), amount: 2n * USD },
+    resetsAt: new Date(freesUpAt(young)),
+    freesNext: { at: new Date(freesUpAt(old)), amount: 2n * USD },
   });
-  const root = await addKey(app, null, { kind: 'root' });
-  const shown = await fetch(`${app.url}/v1/manage/keys/${head.keyPublicId}`, {
-    headers: { authorization: `Bearer ${root.text}` },
+  const rootKey = await addKey(app, null, { kind: 'root' });
+  const keyResponse = await fetch(`${app.url}/v1/manage/keys/${head.keyPublicId}`, {
+    headers: { authorization: `Bearer ${rootKey.text}` },
   });
-  expect(await shown.json()).toMatchObject({
-    resets_at: leaves(young),
-    frees_next: { at: leaves(old), amount: 2 },
+  expect(await keyResponse.json()).toMatchObject({
+    resets_at: freesUpAt(young),
+    frees_next: { at: freesUpAt(old), amount: 2 },
   });
   for (const page of [await pageOf(head.userId), await pageOf(head.userId, head.keyPath)]) {
     expect(page).toMatch(/\$2\.00 becomes available again [^<]+ UTC, all of it by [^<]+ UTC\./);

@@ -3,20 +3,21 @@ import { Limits } from '#product/billing';
 import { Organisation, UserAccount } from '#product/identity';
 import type { UserRole } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
-import { addKey, addUser, signIn } from '../../support/people';
-import { openPage, sendJson, submitForm } from '../web/from-page';
-import { ask } from '../web/raw-exchange';
+import { addKey, addUser, signIn } from '../../support/users';
+import { openPage, sendJson, submitForm } from '../web/page-requests';
+import { sendRaw } from '../web/raw-exchange';
 
 let app: TestApp;
 let userId: number;
 let cookie: string;
 
-const sender = (as: string) => ({ url: app.url, cookie: as });
-const open = (path: string, as = cookie) => openPage(sender(as), path);
-const send = (path: string, form: Record<string, string> | [string, string][], as = cookie) =>
-  submitForm(sender(as), path, form);
-const tell = (path: string, body: object, as = cookie) => sendJson(sender(as), path, body);
-const person = async (role: UserRole = 'user', organisationId: number | null = null) => {
+const sender = (sessionCookie: string) => ({ url: app.url, cookie: sessionCookie });
+const getPage = (path: string, sessionCookie = cookie) => openPage(sender(sessionCookie), path);
+const submit = (path: string, form: Record<string, string> | [string, string][], sessionCookie = cookie) =>
+  submitForm(sender(sessionCookie), path, form);
+const postJson = (path: string, body: object, sessionCookie = cookie) =>
+  sendJson(sender(sessionCookie), path, body);
+const signInAs = async (role: UserRole = 'user', organisationId: number | null = null) => {
   const id = await addUser(app, role);
   await app.database.source.getRepository(UserAccount).update(id, { organisationId });
   return { userId: id, cookie: await signIn(app, id) };
@@ -28,21 +29,23 @@ const keysOf = (owner: number) =>
     [owner],
   );
 const modelsWith = (secret: string) =>
-  ask(app.url, { path: '/v1/models', headers: { authorization: `Bearer ${secret}` } });
+  sendRaw(app.url, { path: '/v1/models', headers: { authorization: `Bearer ${secret}` } });
 
 beforeAll(async () => {
   app = await startTestApp();
-  ({ userId, cookie } = await person());
+  ({ userId, cookie } = await signInAs());
 });
 afterAll(() => app.close());
 
-test('nothing yet, and filtered to nothing, are told apart', async () => {
-  const empty = await person();
-  expect((await open('/dashboard/keys', empty.cookie)).body).toContain('No keys yet');
-  expect((await open('/dashboard/keys?q=x', empty.cookie)).body).toContain('Nothing matches these filters');
+test('the key list distinguishes an empty list from a filter without matches', async () => {
+  const newUser = await signInAs();
+  expect((await getPage('/dashboard/keys', newUser.cookie)).body).toContain('No keys yet');
+  expect((await getPage('/dashboard/keys?q=x', newUser.cookie)).body).toContain(
+    'Nothing matches these filters',
+  );
 });
 
-describe('a new key', () => {
+describe('A new key', () => {
   const form = (token: string) => ({
     creation_token: token,
     name: 'ci <b>',
@@ -54,40 +57,40 @@ describe('a new key', () => {
     _page: '/dashboard/keys/new',
   });
 
-  test('is made once a form, works, and shows its secret in that one answer only', async () => {
-    const owner = await person();
-    const page = await open('/dashboard/keys/new', owner.cookie);
+  test('is created once per form, works, and shows its secret in that response only', async () => {
+    const owner = await signInAs();
+    const page = await getPage('/dashboard/keys/new', owner.cookie);
     const token = /name="creation_token" value="([^"]+)"/.exec(page.body)?.[1] ?? '';
-    const made = await send('/dashboard/keys/new', form(token), owner.cookie);
-    expect(made.status).toBe(200);
-    expect(made.headers['cache-control']).toBe('no-store');
-    const secret = secretIn(made.body);
+    const createPage = await submit('/dashboard/keys/new', form(token), owner.cookie);
+    expect(createPage.status).toBe(200);
+    expect(createPage.headers['cache-control']).toBe('no-store');
+    const secret = secretIn(createPage.body);
     expect((await modelsWith(secret)).status).toBe(200);
-    expect(made.body).not.toContain('ci <b>');
+    expect(createPage.body).not.toContain('ci <b>');
 
-    const again = await send('/dashboard/keys/new', form(token), owner.cookie);
+    const repeatedPage = await submit('/dashboard/keys/new', form(token), owner.cookie);
     const [key, ...others] = await keysOf(owner.userId);
     expect(others).toEqual([]);
-    expect(again).toMatchObject({ status: 303, headers: { location: `/dashboard/keys/${key?.id}` } });
-    expect(secretIn(again.body)).toBe('');
+    expect(repeatedPage).toMatchObject({ status: 303, headers: { location: `/dashboard/keys/${key?.id}` } });
+    expect(secretIn(repeatedPage.body)).toBe('');
 
-    const shown = (await open(`/dashboard/keys/${key?.id}`, owner.cookie)).body;
-    expect(shown).toContain('$0.00 of $20.00');
-    expect(shown).toContain('value="60"');
-    expect(shown).toContain('team&#x3D;web');
-    expect(shown).toContain('Key created');
-    expect(shown).not.toContain(secret);
+    const keyPage = (await getPage(`/dashboard/keys/${key?.id}`, owner.cookie)).body;
+    expect(keyPage).toContain('$0.00 of $20.00');
+    expect(keyPage).toContain('value="60"');
+    expect(keyPage).toContain('team&#x3D;web');
+    expect(keyPage).toContain('Key created');
+    expect(keyPage).not.toContain(secret);
     expect(app.log.join('\n')).not.toContain(secret);
   });
 
-  test('two of the same form at once make one key', async () => {
-    const owner = await person();
+  test('is created once when a form is submitted twice at the same time', async () => {
+    const owner = await signInAs();
     const token = randomUUID();
-    const answers = await Promise.all(
-      [1, 2, 3].map(() => send('/dashboard/keys/new', form(token), owner.cookie)),
+    const responses = await Promise.all(
+      [1, 2, 3].map(() => submit('/dashboard/keys/new', form(token), owner.cookie)),
     );
     expect(await keysOf(owner.userId)).toHaveLength(1);
-    expect(answers.filter(({ body }) => secretIn(body) !== '')).toHaveLength(1);
+    expect(responses.filter(({ body }) => secretIn(body) !== '')).toHaveLength(1);
   });
 
   test.each<[string, Record<string, string>]>([
@@ -97,9 +100,9 @@ describe('a new key', () => {
     ['expires_at', { expires_on: '2020-01-01' }],
     ['allowed_models', { models_mode: 'pick' }],
     ['metadata', { labels: 'nothing' }],
-  ])('a form that is refused for %s comes again with what was written', async (param, wrong) => {
-    const before = (await keysOf(userId)).length;
-    const answer = await send('/dashboard/keys/new', { ...form(randomUUID()), ...wrong });
+  ])('keeps the entered values when the form is refused for %s', async (param, wrong) => {
+    const keyCountBefore = (await keysOf(userId)).length;
+    const answer = await submit('/dashboard/keys/new', { ...form(randomUUID()), ...wrong });
     expect(answer.status).toBe(422);
     expect(answer.body).toContain('role="alert"');
     const fields: Record<string, string> = {
@@ -107,79 +110,85 @@ describe('a new key', () => {
       expires_at: 'expires_on',
       metadata: 'labels',
     };
-    const marked = /<(?:input|textarea|select)\b[^>]*aria-invalid="true"[^>]*>/.exec(answer.body)?.[0] ?? '';
-    expect(marked).toContain(`name="${fields[param] ?? param}"`);
+    const markedTag =
+      /<(?:input|textarea|select)\b[^>]*aria-invalid="true"[^>]*>/.exec(answer.body)?.[0] ?? '';
+    expect(markedTag).toContain(`name="${fields[param] ?? param}"`);
     expect(answer.body).toContain('value="monthly" selected');
     expect(answer.body).toContain(wrong.budget_limit === undefined ? 'value="20.00"' : 'value="-1"');
-    expect(await keysOf(userId)).toHaveLength(before);
+    expect(await keysOf(userId)).toHaveLength(keyCountBefore);
   });
 
-  test('is for oneself, unless the role covers the other owner', async () => {
-    const other = await person();
-    const refused = await tell('/dashboard/keys/new', { name: 'theirs', user_id: other.userId });
-    expect(refused).toMatchObject({ status: 403 });
+  test('belongs to the caller, unless their role covers the other owner', async () => {
+    const otherUser = await signInAs();
+    const refusal = await postJson('/dashboard/keys/new', { name: 'theirs', user_id: otherUser.userId });
+    expect(refusal).toMatchObject({ status: 403 });
     const organisations = app.database.source.getRepository(Organisation);
     const organisation = organisations.create({ name: 'House', slug: 'house' });
     await organisations.insert(organisation);
-    const admin = await person('org_admin', organisation.id);
-    const member = await person('user', organisation.id);
-    const made = await tell('/dashboard/keys/new', { name: 'for you', user_id: member.userId }, admin.cookie);
-    expect(made.status).toBe(200);
+    const admin = await signInAs('org_admin', organisation.id);
+    const member = await signInAs('user', organisation.id);
+    const createResponse = await postJson(
+      '/dashboard/keys/new',
+      { name: 'for you', user_id: member.userId },
+      admin.cookie,
+    );
+    expect(createResponse.status).toBe(200);
     expect((await keysOf(member.userId)).map(({ name }) => name)).toEqual(['for you']);
     expect(
-      (await tell('/dashboard/keys/new', { name: 'out', user_id: other.userId }, admin.cookie)).status,
+      (await postJson('/dashboard/keys/new', { name: 'out', user_id: otherUser.userId }, admin.cookie))
+        .status,
     ).toBe(403);
   });
 });
 
-describe('a key', () => {
-  const fresh = async () => {
+describe('A key', () => {
+  const createKey = async () => {
     const key = await addKey(app, userId);
     return { ...key, path: `/dashboard/keys/${key.id}` };
   };
 
-  test('that a gateway file keeps says so in the list and on its page, where the next apply would overturn an act', async () => {
-    const { path, id } = await fresh();
-    const own = (await open(path)).body;
-    expect(own).not.toContain('gateway.yaml');
+  test('shows in the list and on its page that a gateway file manages it, if the next apply would undo a change', async () => {
+    const { path, id } = await createKey();
+    const ownPage = (await getPage(path)).body;
+    expect(ownPage).not.toContain('gateway.yaml');
     await app.database.query(`UPDATE api_key SET file_name = 'reports' WHERE id = $1`, [id]);
-    const kept = (await open(path)).body;
-    expect(kept).toContain('Managed by gateway.yaml as “reports”');
-    expect(kept).toContain('The next time gateway.yaml is applied, it sets name, budget, limits');
-    expect(kept).toContain('Applying the file does not create it again');
+    const managedPage = (await getPage(path)).body;
+    expect(managedPage).toContain('Managed by gateway.yaml as “reports”');
+    expect(managedPage).toContain('The next time gateway.yaml is applied, it sets name, budget, limits');
+    expect(managedPage).toContain('Applying the file does not create it again');
     expect(
-      (await open('/dashboard/keys')).body.match(/<small>managed by gateway\.yaml<\/small>/g),
+      (await getPage('/dashboard/keys')).body.match(/<small>managed by gateway\.yaml<\/small>/g),
     ).toHaveLength(1);
-    await tell(path, { action: 'revoke' });
-    expect((await open(path)).body).not.toContain('Managed by gateway.yaml');
+    await postJson(path, { action: 'revoke' });
+    expect((await getPage(path)).body).not.toContain('Managed by gateway.yaml');
   });
 
-  test('of somebody else is not there, read or written, unless the view of the administration covers it', async () => {
-    const { path } = await fresh();
-    const other = await person();
-    expect((await open(path, other.cookie)).status).toBe(404);
+  test('returns 404 to other users for reads and writes, unless the admin view covers it', async () => {
+    const { path } = await createKey();
+    const otherUser = await signInAs();
+    expect((await getPage(path, otherUser.cookie)).status).toBe(404);
     for (const action of ['pause', 'revoke', 'rotate'])
-      expect((await tell(path, { action }, other.cookie)).status).toBe(404);
-    expect((await open('/dashboard/keys/nothing1')).status).toBe(404);
-    const admin = await person('platform_admin');
-    expect((await open(path, admin.cookie)).status).toBe(404);
-    await tell('/dashboard/toggle-admin-mode', { admin_mode: 'on' }, admin.cookie);
-    expect((await open(path, admin.cookie)).status).toBe(200);
+      expect((await postJson(path, { action }, otherUser.cookie)).status).toBe(404);
+    expect((await getPage('/dashboard/keys/nothing1')).status).toBe(404);
+    const admin = await signInAs('platform_admin');
+    expect((await getPage(path, admin.cookie)).status).toBe(404);
+    await postJson('/dashboard/toggle-admin-mode', { admin_mode: 'on' }, admin.cookie);
+    expect((await getPage(path, admin.cookie)).status).toBe(200);
   });
 
-  test('is paused and resumed, at once', async () => {
-    const { path, text } = await fresh();
+  test('is paused and resumed immediately', async () => {
+    const { path, text } = await createKey();
     expect((await modelsWith(text)).status).toBe(200);
-    expect((await send(path, { action: 'pause' })).status).toBe(303);
+    expect((await submit(path, { action: 'pause' })).status).toBe(303);
     expect((await modelsWith(text)).status).toBe(401);
-    expect((await open(path)).body).toContain('Paused');
-    await send(path, { action: 'resume' });
+    expect((await getPage(path)).body).toContain('Paused');
+    await submit(path, { action: 'resume' });
     expect((await modelsWith(text)).status).toBe(200);
-    expect((await open(path)).body).toMatch(/Key enabled|Key resumed/);
+    expect((await getPage(path)).body).toMatch(/Key enabled|Key resumed/);
   });
 
-  test('is changed by its form; an empty field takes a restriction away', async () => {
-    const { path, id } = await fresh();
+  test('is changed by its form, and an empty field removes a restriction', async () => {
+    const { path, id } = await createKey();
     const form = {
       action: 'save',
       name: 'renamed',
@@ -187,28 +196,28 @@ describe('a key', () => {
       budget_period: 'daily',
       rate_limit_rpm: '7',
     };
-    expect((await send(path, form)).status).toBe(303);
+    expect((await submit(path, form)).status).toBe(303);
     const limits = app.application.get(Limits, { strict: false });
     expect(await limits.state({ kind: 'key', id })).toMatchObject({ limit: 5_000_000_000n, period: 'daily' });
-    expect((await open(path)).body).toContain('renamed');
-    await send(path, { ...form, budget_limit: '', rate_limit_rpm: '' });
+    expect((await getPage(path)).body).toContain('renamed');
+    await submit(path, { ...form, budget_limit: '', rate_limit_rpm: '' });
     expect(await limits.state({ kind: 'key', id })).toBeNull();
-    const wrong = await send(path, { ...form, budget_limit: 'many', _page: path });
-    expect(wrong.status).toBe(422);
-    expect(wrong.body).toContain('value="many"');
+    const refusal = await submit(path, { ...form, budget_limit: 'many', _page: path });
+    expect(refusal.status).toBe(422);
+    expect(refusal.body).toContain('value="many"');
   });
 
-  test('is changed by programs with the fields of the programming interface', async () => {
-    const { path } = await fresh();
-    const { status, json } = await tell(path, { rate_limit_rpm: 9, budget_limit: 2 });
+  test('is changed through JSON with the field names of the API', async () => {
+    const { path } = await createKey();
+    const { status, json } = await postJson(path, { rate_limit_rpm: 9, budget_limit: 2 });
     expect({ status, rate: json['rate_limit_rpm'], limit: json['budget_limit'] }).toEqual({
       status: 200,
       rate: 9,
       limit: 2,
     });
-    expect((await tell(path, { rate_limit: 9 })).status).toBe(422);
-    expect((await tell(path, { action: 'eat' })).status).toBe(422);
-    expect(await tell(path, { allowed_regions: ['mars'] })).toMatchObject({
+    expect((await postJson(path, { rate_limit: 9 })).status).toBe(422);
+    expect((await postJson(path, { action: 'eat' })).status).toBe(422);
+    expect(await postJson(path, { allowed_regions: ['mars'] })).toMatchObject({
       status: 422,
       json: {
         detail: [{ loc: ['body', 'allowed_regions'], msg: expect.stringContaining('Known regions: ') }],
@@ -216,55 +225,55 @@ describe('a key', () => {
     });
   });
 
-  test('gets a new secret while the old one lives on for its grace', async () => {
-    const { path, text } = await fresh();
-    const page = await send(path, { action: 'rotate', grace_seconds: '3600' });
+  test('gets a new secret while the old one stays valid for the grace period', async () => {
+    const { path, text } = await createKey();
+    const page = await submit(path, { action: 'rotate', grace_seconds: '3600' });
     const secret = secretIn(page.body);
     expect(secret).not.toBe(text);
     expect(page.headers['cache-control']).toBe('no-store');
     expect([(await modelsWith(secret)).status, (await modelsWith(text)).status]).toEqual([200, 200]);
-    const { json } = await tell(path, { action: 'rotate' });
+    const { json } = await postJson(path, { action: 'rotate' });
     expect([(await modelsWith(String(json['key']))).status, (await modelsWith(text)).status]).toEqual([
       200, 401,
     ]);
   });
 
-  test('is revoked for good, with its reason on record', async () => {
-    const { path, text } = await fresh();
-    expect((await send(path, { action: 'revoke', reason: 'left the team', final: 'on' })).status).toBe(303);
+  test('is revoked permanently, with the reason logged', async () => {
+    const { path, text } = await createKey();
+    expect((await submit(path, { action: 'revoke', reason: 'left the team', final: 'on' })).status).toBe(303);
     expect((await modelsWith(text)).status).toBe(401);
-    const body = (await open(path)).body;
+    const body = (await getPage(path)).body;
     expect(body).toContain('left the team');
     expect(body).not.toContain('value="revoke"');
-    expect((await tell(path, { name: 'back' })).status).toBe(409);
+    expect((await postJson(path, { name: 'back' })).status).toBe(409);
   });
 });
 
-test('the list shows one’s own keys with filters, pages and the file of the same', async () => {
-  const owner = await person();
-  for (let made = 0; made < 52; made += 1) await addKey(app, owner.userId);
-  const first = (await open('/dashboard/keys', owner.cookie)).body;
-  expect(first.match(/<tr class="linked">/g)).toHaveLength(50);
-  expect(first).toContain('rel="next"');
+test("the list shows the user's own keys with filters, pagination and a matching export", async () => {
+  const owner = await signInAs();
+  for (let count = 0; count < 52; count += 1) await addKey(app, owner.userId);
+  const firstPage = (await getPage('/dashboard/keys', owner.cookie)).body;
+  expect(firstPage.match(/<tr class="linked">/g)).toHaveLength(50);
+  expect(firstPage).toContain('rel="next"');
   const [key] = await keysOf(owner.userId);
-  await send(`/dashboard/keys/${key?.id}`, { action: 'pause' }, owner.cookie);
-  const paused = (await open('/dashboard/keys?status=disabled', owner.cookie)).body;
-  expect(paused.match(/<tr class="linked">/g)).toHaveLength(1);
-  const file = await open('/dashboard/keys/export?status=disabled', owner.cookie);
+  await submit(`/dashboard/keys/${key?.id}`, { action: 'pause' }, owner.cookie);
+  const pausedPage = (await getPage('/dashboard/keys?status=disabled', owner.cookie)).body;
+  expect(pausedPage.match(/<tr class="linked">/g)).toHaveLength(1);
+  const file = await getPage('/dashboard/keys/export?status=disabled', owner.cookie);
   expect(file.body.trimEnd().split('\r\n')).toHaveLength(2);
   expect(file.body).toContain(`${key?.id},test,disabled`);
-  expect((await open('/dashboard/keys?status=eaten', owner.cookie)).status).toBe(422);
+  expect((await getPage('/dashboard/keys?status=eaten', owner.cookie)).status).toBe(422);
 });
 
-test('a key near its budget or its end is called to attention', async () => {
-  const owner = await person();
+test('a key near its budget limit or expiry is highlighted', async () => {
+  const owner = await signInAs();
   const key = await addKey(app, owner.userId);
-  await tell(`/dashboard/keys/${key.id}`, { budget_limit: 0 }, owner.cookie);
-  const soon = new Date(Date.now() + 86_400_000).toISOString();
-  const other = await addKey(app, owner.userId);
-  await tell(`/dashboard/keys/${other.id}`, { name: 'ending', expires_at: soon }, owner.cookie);
-  const body = (await open('/dashboard/keys', owner.cookie)).body;
+  await postJson(`/dashboard/keys/${key.id}`, { budget_limit: 0 }, owner.cookie);
+  const expiresAt = new Date(Date.now() + 86_400_000).toISOString();
+  const otherKey = await addKey(app, owner.userId);
+  await postJson(`/dashboard/keys/${otherKey.id}`, { name: 'ending', expires_at: expiresAt }, owner.cookie);
+  const body = (await getPage('/dashboard/keys', owner.cookie)).body;
   expect(body).toContain('has used up its budget');
   expect(body).toContain('Key ending ends');
-  expect((await open('/dashboard/keys', cookie)).body).not.toContain('Key ending ends');
+  expect((await getPage('/dashboard/keys', cookie)).body).not.toContain('Key ending ends');
 });

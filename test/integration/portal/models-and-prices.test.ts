@@ -1,7 +1,7 @@
 import { CatalogueService, PriceService } from '#product/catalogue';
 import { parseUsdPerMillion, priceRates } from '#product/kernel';
 import type { TestApp } from '../../support/app';
-import { readPage, startPublicSite } from '../../support/public-site';
+import { fetchPage, startPublicSite } from '../../support/public-site';
 
 let app: TestApp;
 
@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-interface Listed {
+interface ModelListResponse {
   readonly data: readonly {
     readonly id: string;
     readonly state: string;
@@ -20,16 +20,16 @@ interface Listed {
   readonly has_more: boolean;
 }
 
-const list = async (query = ''): Promise<Listed> => {
-  const { status, text } = await readPage(app, `/models-public?format=json${query}`);
+const list = async (query = ''): Promise<ModelListResponse> => {
+  const { status, text } = await fetchPage(app, `/models-public?format=json${query}`);
   expect(status).toBe(200);
-  return JSON.parse(text) as Listed;
+  return JSON.parse(text) as ModelListResponse;
 };
-const idsOf = ({ data }: Listed): string[] => data.map(({ id }) => id);
+const idsOf = ({ data }: ModelListResponse): string[] => data.map(({ id }) => id);
 
-describe('the start page', () => {
-  test('shows a request to this deployment, with a model that it has, and prices', async () => {
-    const { status, text } = await readPage(app, '/');
+describe('The start page', () => {
+  test('shows a sample request to this deployment with an available model and prices', async () => {
+    const { status, text } = await fetchPage(app, '/');
     expect(status).toBe(200);
     expect(text).toMatch(/curl http:\/\/localhost[^ ]*\/v1\/chat\/completions/);
     expect(text).toContain('&quot;sim-small&quot;');
@@ -37,23 +37,23 @@ describe('the start page', () => {
     expect(text).toContain('href="/signup"');
   });
 
-  test('is there in five languages', async () => {
+  test('is available in five languages', async () => {
     for (const [language, word] of [
       ['de', 'Preise'],
       ['fr', 'Tarifs'],
       ['it', 'Prezzi'],
       ['es', 'Precios'],
     ] as const) {
-      const { text } = await readPage(app, '/', { accept: 'text/html', 'accept-language': language });
+      const { text } = await fetchPage(app, '/', { accept: 'text/html', 'accept-language': language });
       expect(text).toContain(`lang="${language}"`);
       expect(text).toContain(`>${word}</a>`);
     }
   });
 });
 
-describe('models', () => {
-  test('are listed with the prices in force now, and may be cached', async () => {
-    const { status, headers, text } = await readPage(app, '/models-public');
+describe('The model list', () => {
+  test('shows the current prices and can be cached', async () => {
+    const { status, headers, text } = await fetchPage(app, '/models-public');
     expect(status).toBe(200);
     expect(headers.get('cache-control')).toBe('public, max-age=60');
     expect(headers.get('vary')).toContain('cookie');
@@ -65,7 +65,7 @@ describe('models', () => {
     expect(text).toContain('$0.006 a minute');
   });
 
-  test('as JSON carry decimals', async () => {
+  test('returns prices as decimals in JSON', async () => {
     const { data, total, has_more: hasMore } = await list();
     expect(total).toBe(data.length);
     expect(hasMore).toBe(false);
@@ -79,7 +79,7 @@ describe('models', () => {
     expect(data.find(({ id }) => id === 'sim-rerank')?.price).toMatchObject({ per_call: 0.002 });
   });
 
-  test('are narrowed and sorted by the address', async () => {
+  test('is filtered and sorted by query parameters', async () => {
     expect(idsOf(await list('&kind=embedding'))).toEqual(['sim-embed']);
     expect(idsOf(await list('&modality=image&tools=yes'))).toEqual(['sim-small', 'sim-large']);
     expect(idsOf(await list('&kind=chat&max_price=0.5&sort=-input'))).toEqual(['sim-8k', 'sim-small']);
@@ -91,24 +91,24 @@ describe('models', () => {
     ]);
     expect(idsOf(await list('&q=REASON+sim&provider=sandbox&region=local'))).toEqual(['sim-reason']);
     expect(idsOf(await list('&region=moon'))).toEqual([]);
-    // A model without a price a token is last in either direction.
+    // A model without a token price sorts last in both directions.
     expect(idsOf(await list('&sort=input')).at(-1)).toBe(idsOf(await list('&sort=-input')).at(-1));
   });
 
-  test('keep a search in the form, escaped, and say when nothing fits', async () => {
-    const { status, text } = await readPage(app, '/models-public?q=%3Cscript%3Ealert(1)%3C/script%3E');
+  test('keeps the search in the form, escaped, and shows a message without matches', async () => {
+    const { status, text } = await fetchPage(app, '/models-public?q=%3Cscript%3Ealert(1)%3C/script%3E');
     expect(status).toBe(200);
     expect(text).toContain('value="&lt;script&gt;alert(1)&lt;/script&gt;"');
     expect(text).not.toContain('<script>alert');
     expect(text).toContain('No model fits these filters');
   });
 
-  test('refuse an order they do not have', async () => {
-    const { status, text } = await readPage(app, '/models-public?sort=age', { accept: 'application/json' });
+  test('refuses an unknown sort order', async () => {
+    const { status, text } = await fetchPage(app, '/models-public?sort=age', { accept: 'application/json' });
     expect([status, (JSON.parse(text) as { code: string }).code]).toEqual([422, 'validation_error']);
   });
 
-  test('that are hidden or not for everybody are not shown; paused ones are, without a price; a new price is', async () => {
+  test('omits hidden and restricted models, shows paused ones without a price, and updates prices', async () => {
     const prices = app.application.get(PriceService);
     const catalogue = app.application.get(CatalogueService);
     await app.database.query("UPDATE model SET state = 'hidden' WHERE name = 'sim-8k'");
@@ -120,28 +120,28 @@ describe('models', () => {
     );
     await catalogue.reload();
 
-    const listed = await list('&kind=chat');
-    expect(idsOf(listed)).toEqual(['sim-small', 'sim-reason']);
-    expect(listed.data[0]?.price).toMatchObject({ input_per_million_tokens: 0.99 });
-    expect(listed.data[1]).toMatchObject({ state: 'paused', price: null });
-    const { text } = await readPage(app, '/models-public');
+    const chatModels = await list('&kind=chat');
+    expect(idsOf(chatModels)).toEqual(['sim-small', 'sim-reason']);
+    expect(chatModels.data[0]?.price).toMatchObject({ input_per_million_tokens: 0.99 });
+    expect(chatModels.data[1]).toMatchObject({ state: 'paused', price: null });
+    const { text } = await fetchPage(app, '/models-public');
     expect(text).not.toContain('sim-8k');
   });
 });
 
-describe('pricing', () => {
-  test('works out the fee in cents, rounded up', async () => {
-    const { status, text } = await readPage(app, '/pricing');
+describe('The pricing page', () => {
+  test('calculates the fee in cents, rounded up', async () => {
+    const { status, text } = await fetchPage(app, '/pricing');
     expect(status).toBe(200);
     for (const amount of ['$50.00', '$2.64', '$52.64']) expect(text).toContain(amount);
-    const other = await readPage(app, '/pricing?amount=19,99');
-    for (const amount of ['$19.99', '$1.06', '$21.05']) expect(other.text).toContain(amount);
+    const otherPage = await fetchPage(app, '/pricing?amount=19,99');
+    for (const amount of ['$19.99', '$1.06', '$21.05']) expect(otherPage.text).toContain(amount);
   });
 
   test.each(['4.99', '10000.01', '-5', '1e3', '5.001', '"><script>', 'x'])(
-    'explains why %s is none',
+    'explains why %s is not a valid amount',
     async (amount) => {
-      const { status, text } = await readPage(app, `/pricing?amount=${encodeURIComponent(amount)}`);
+      const { status, text } = await fetchPage(app, `/pricing?amount=${encodeURIComponent(amount)}`);
       expect(status).toBe(200);
       expect(text).toContain('role="alert"');
       expect(text).toContain('Enter an amount from $5.00 to $10,000.00');

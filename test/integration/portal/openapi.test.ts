@@ -4,15 +4,15 @@ import { knownFields } from '#product/routing';
 import type { OpenApiDocument } from '../../../src/web';
 import type { TestApp } from '../../support/app';
 import { declareRegions } from '../../support/regions';
-import { readPage, startPublicSite } from '../../support/public-site';
-import { addKey, addUser } from '../../support/people';
+import { fetchPage, startPublicSite } from '../../support/public-site';
+import { addKey, addUser } from '../../support/users';
 
 let app: TestApp;
 let gateway: OpenApiDocument;
 let portal: OpenApiDocument;
 
 const documentAt = async (path: string): Promise<OpenApiDocument> => {
-  const { status, headers, text } = await readPage(app, path, {});
+  const { status, headers, text } = await fetchPage(app, path, {});
   expect([status, headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
   return JSON.parse(text) as OpenApiDocument;
 };
@@ -33,48 +33,48 @@ const operationsOf = (document: OpenApiDocument) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, ...operation })),
   );
 
-test('every route that is served is described, in one of the two, and none is invented', () => {
-  const served = app.application
+test('every served route is described in exactly one document, and no other route is', () => {
+  const servedRoutes = app.application
     .get(LeanAdapter)
     .routes.added.map(([method, path]) => `${method} ${path.replace(/:(\w+)/g, '{$1}').replace('{/}', '/')}`);
-  expect([...routesOf(gateway), ...routesOf(portal)].sort()).toEqual([...new Set(served)].sort());
+  expect([...routesOf(gateway), ...routesOf(portal)].sort()).toEqual([...new Set(servedRoutes)].sort());
   expect(routesOf(gateway).sort()).toEqual([...describedGatewayRoutes].sort());
 });
 
-test('the portal is titled as the portal and has version 0.1.0', () => {
+test('the portal document has the title of the portal and version 0.1.0', () => {
   expect([portal.openapi, portal.info.title, portal.info.version]).toEqual(['3.1.0', 'Ring Portal', '0.1.0']);
   expect(portal.servers).toEqual([{ url: 'http://127.0.0.1:3999' }]);
   expect(gateway.info.title).toBe('Ring Gateway');
 });
 
-describe.each(['gateway', 'portal'] as const)('the document of the %s is sound', (which) => {
+describe.each(['gateway', 'portal'] as const)('The OpenAPI document of the %s', (which) => {
   const document = (): OpenApiDocument => (which === 'gateway' ? gateway : portal);
 
-  test('operation ids are words and stand once', () => {
+  test('has unique camel-case operation ids', () => {
     const ids = operationsOf(document()).map(({ operationId }) => operationId);
     expect(ids.filter((id) => !/^[a-z][a-zA-Z0-9]+$/.test(id))).toEqual([]);
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('every reference leads somewhere', () => {
+  test('resolves every reference', () => {
     const references = JSON.stringify(document()).match(/"\$ref":"[^"]+"/g) ?? [];
-    const lost = [...new Set(references)].filter((reference) => {
+    const unresolved = [...new Set(references)].filter((reference) => {
       const [, path = ''] = /"#\/(.+)"$/.exec(reference) ?? [];
-      const found = path
+      const target = path
         .split('/')
         .reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], document());
-      return found === undefined;
+      return target === undefined;
     });
-    expect(lost).toEqual([]);
+    expect(unresolved).toEqual([]);
   });
 
-  test('every parameter of a path is declared once; tags, credentials, answers and errors are there', () => {
+  test('declares every path parameter once and has tags, credentials, responses and errors', () => {
     const schemes = Object.keys(document().components.securitySchemes ?? {});
     const tags = document().tags.map(({ name }) => name);
     for (const operation of operationsOf(document())) {
       const inPath = (operation.parameters ?? []).filter((parameter) => parameter.in === 'path');
-      const named = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-      expect([operation.path, inPath.map(({ name }) => name)]).toEqual([operation.path, named]);
+      const pathNames = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      expect([operation.path, inPath.map(({ name }) => name)]).toEqual([operation.path, pathNames]);
       expect(inPath.every(({ required }) => required === true)).toBe(true);
       expect(operation.tags.every((tag) => tags.includes(tag))).toBe(true);
       expect(operation.security.flatMap(Object.keys).filter((name) => !schemes.includes(name))).toEqual([]);
@@ -86,15 +86,15 @@ describe.each(['gateway', 'portal'] as const)('the document of the %s is sound',
   });
 });
 
-describe('the gateway', () => {
+describe('The gateway document', () => {
   const operation = (id: string) => {
-    const found = operationsOf(gateway).find(({ operationId }) => operationId === id);
-    if (found === undefined) throw new Error(`there is no operation ${id}`);
-    return found;
+    const match = operationsOf(gateway).find(({ operationId }) => operationId === id);
+    if (match === undefined) throw new Error(`there is no operation ${id}`);
+    return match;
   };
   const bodyOf = (id: string) => Object.values(operation(id).requestBody?.content ?? {})[0]?.schema;
 
-  test('bodies have the fields that the gateway knows, and no others', () => {
+  test('has exactly the body fields that the gateway accepts', () => {
     for (const [id, known] of [
       ['createChatCompletion', 'chat'],
       ['createMessage', 'messages'],
@@ -108,7 +108,7 @@ describe('the gateway', () => {
     expect(bodyOf('createChatCompletion')?.required).toEqual(['model', 'messages']);
   });
 
-  test('credentials are those that are asked for', () => {
+  test('states the credentials that routes require', () => {
     expect(operation('createChatCompletion').security).toEqual([{ bearer: [] }]);
     expect(operation('createMessage').security).toEqual([{ bearer: [] }, { apiKey: [] }]);
     expect(operation('createKey').security).toEqual([{ rootKey: [] }]);
@@ -116,7 +116,7 @@ describe('the gateway', () => {
     expect(operation('createMessage').responses.default?.$ref).toBe('#/components/responses/MessagesError');
   });
 
-  test('bounds that it names are enforced: one more is refused', async () => {
+  test('states limits that the gateway enforces', async () => {
     const { text: key } = await addKey(app, await addUser(app));
     const send = async (path: string, body: object) => {
       const answer = await fetch(app.url + path, {
@@ -126,7 +126,7 @@ describe('the gateway', () => {
       });
       return { status: answer.status, error: ((await answer.json()) as { error: { param: string } }).error };
     };
-    const good = { model: 'sim-small', messages: [{ role: 'user', content: 'x' }] };
+    const validBody = { model: 'sim-small', messages: [{ role: 'user', content: 'x' }] };
     for (const [id, path] of [
       ['createChatCompletion', '/v1/chat/completions'],
       ['createMessage', '/v1/messages'],
@@ -135,16 +135,16 @@ describe('the gateway', () => {
         if (schema.type !== 'number' || schema.maximum === undefined || schema.minimum === undefined)
           continue;
         for (const value of [schema.maximum + 1, schema.minimum - 1]) {
-          const { status, error } = await send(path, { ...good, max_tokens: 5, [name]: value });
+          const { status, error } = await send(path, { ...validBody, max_tokens: 5, [name]: value });
           expect([id, name, value, status, error.param]).toEqual([id, name, value, 400, name]);
         }
       }
     }
   });
 
-  test('a key can be made with every field that is described, and with no other', async () => {
+  test('describes exactly the fields with which a key can be created', async () => {
     const { text: root } = await addKey(app, null, { kind: 'root' });
-    const create = (body: object) =>
+    const createKey = (body: object) =>
       fetch(`${app.url}/v1/manage/keys`, {
         method: 'POST',
         headers: { authorization: `Bearer ${root}`, 'content-type': 'application/json' },
@@ -166,30 +166,32 @@ describe('the gateway', () => {
       metadata: { team: 'a' },
       expires_at: '2199-01-01T00:00:00Z',
     };
-    const described = Object.keys(bodyOf('createKey')?.properties ?? {}).filter(
+    const describedFields = Object.keys(bodyOf('createKey')?.properties ?? {}).filter(
       (name) => !name.endsWith('_id'),
     );
-    expect(described.sort()).toEqual(Object.keys(values).sort());
-    expect((await create(values)).status).toBe(200);
-    expect((await create({ ...values, other: 1 })).status).toBe(400);
+    expect(describedFields.sort()).toEqual(Object.keys(values).sort());
+    expect((await createKey(values)).status).toBe(200);
+    expect((await createKey({ ...values, other: 1 })).status).toBe(400);
   });
 });
 
-describe('the portal', () => {
+describe('The portal document', () => {
   const parameters = (path: string) => portal.paths[path]?.get?.parameters ?? [];
 
-  test('forms are described by the rules that they are checked with', () => {
-    const named = Object.fromEntries(parameters('/models-public').map(({ name, schema }) => [name, schema]));
-    expect(named.format).toEqual({ enum: ['json', 'html'] });
-    expect(named.page).toMatchObject({ type: 'string', pattern: '^[1-9]\\d{0,3}$' });
-    expect(named.sort?.enum).toContain('-input');
+  test('describes forms with their validation rules', () => {
+    const schemas = Object.fromEntries(
+      parameters('/models-public').map(({ name, schema }) => [name, schema]),
+    );
+    expect(schemas.format).toEqual({ enum: ['json', 'html'] });
+    expect(schemas.page).toMatchObject({ type: 'string', pattern: '^[1-9]\\d{0,3}$' });
+    expect(schemas.sort?.enum).toContain('-input');
     const language = portal.paths['/set-language']?.post?.requestBody?.content['application/json']?.schema;
     expect(language?.required).toEqual(['language']);
     expect(language?.properties?.language).toEqual({ enum: ['en', 'de', 'fr', 'it', 'es'] });
     expect(language?.properties?.next).toMatchObject({ type: 'string' });
   });
 
-  test('pages are HTML; models are JSON, too', () => {
+  test('declares HTML for pages, and also JSON for models', () => {
     expect(Object.keys(portal.paths['/pricing']?.get?.responses['200']?.content ?? {})).toEqual([
       'text/html',
     ]);
@@ -200,8 +202,8 @@ describe('the portal', () => {
   });
 });
 
-test('the reference shows every operation of the gateway with requests that can be copied, and every route of the portal', async () => {
-  const { status, text } = await readPage(app, '/api-docs');
+test('the API reference shows every gateway operation with copyable requests and every portal route', async () => {
+  const { status, text } = await fetchPage(app, '/api-docs');
   expect(status).toBe(200);
   for (const { operationId, path } of operationsOf(gateway)) {
     const id = operationId.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
@@ -213,13 +215,13 @@ test('the reference shows every operation of the gateway with requests that can 
   expect(text).toContain('&quot;model&quot;:&quot;sim-embed&quot;');
 });
 
-test('trying it needs nothing from other hosts', async () => {
-  const { status, text } = await readPage(app, '/api-docs/try');
+test('the interactive reference loads nothing from other hosts', async () => {
+  const { status, text } = await fetchPage(app, '/api-docs/try');
   expect(status).toBe(200);
   const sources = [...text.matchAll(/(?:src|href)="([^"#]+)"/g)].map(([, source = '']) => source);
   expect(sources.filter((source) => !source.startsWith('/'))).toEqual([]);
   for (const source of sources.filter((found) => found.includes('swagger-ui') || found.includes('try-it'))) {
-    const { status: found } = await readPage(app, source.replaceAll('&#x3D;', '='), {});
+    const { status: found } = await fetchPage(app, source.replaceAll('&#x3D;', '='), {});
     expect([source, found]).toEqual([source, 200]);
   }
 });

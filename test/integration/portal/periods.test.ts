@@ -1,11 +1,11 @@
-import { Chance } from '../../system/chance';
+import { SeededRandom } from '../../system/seeded-random';
 import type { RequestRecord } from '../../../src/audit';
 import { formatMoney } from '#product/views';
 import { startTestApp, type TestApp } from '../../support/app';
-import { addKey, addUser, signIn } from '../../support/people';
-import { chatRecord, putRecords } from '../../support/records';
+import { addKey, addUser, signIn } from '../../support/users';
+import { createChatRecord, storeRecords } from '../../support/records';
 
-/** Zones on both edges of the day, and with offsets of half an hour and of a quarter. */
+/** Time zones at both ends of the day, and with half-hour and quarter-hour offsets. */
 const zones = [
   'UTC',
   'Pacific/Kiritimati',
@@ -19,7 +19,7 @@ const models = ['alpha', 'beta'] as const;
 const CASES = 6;
 const CENT = 10_000_000n;
 
-interface Charge {
+interface PeriodCharge {
   readonly at: number;
   readonly nano: bigint;
   readonly userId: number;
@@ -31,35 +31,35 @@ let app: TestApp;
 let ada: { readonly userId: number; readonly cookie: string };
 let bob: number;
 let keys: readonly number[];
-let charges: readonly Charge[];
+let charges: readonly PeriodCharge[];
 
 const days = new Map<string, Intl.DateTimeFormat>();
-function dayIn(zone: string, at: number): string {
+function dayInZone(zone: string, at: number): string {
   const day = days.get(zone) ?? new Intl.DateTimeFormat('en-CA', { timeZone: zone, dateStyle: 'short' });
   days.set(zone, day);
   return day.format(at);
 }
 
-/** The first day of so many that end today. */
+/** Returns the first of a number of days ending today. */
 const firstDay = (zone: string, count: number): string =>
-  new Date(Date.parse(dayIn(zone, Date.now())) - (count - 1) * 86_400_000).toISOString().slice(0, 10);
+  new Date(Date.parse(dayInZone(zone, Date.now())) - (count - 1) * 86_400_000).toISOString().slice(0, 10);
 
-/** Both sides of midnight in every zone, where the periods begin and around them. */
+/** Instants on both sides of midnight in every zone, at and near the start of each period. */
 function instants(now: number): number[] {
-  const places = [now - 1_000, now - 3_600_000];
+  const instantList = [now - 1_000, now - 3_600_000];
   for (const zone of zones)
-    for (const back of [0, 1, 6, 7, 29, 30, 31, 89, 90]) {
-      // The change of days is found by halves, so that nothing of what is tested computes it.
-      let [before, after] = [now - (back + 1) * 86_400_000, now - back * 86_400_000];
-      const day = dayIn(zone, after);
+    for (const daysBack of [0, 1, 6, 7, 29, 30, 31, 89, 90]) {
+      // Bisection finds the day boundary independently of the code under test.
+      let [before, after] = [now - (daysBack + 1) * 86_400_000, now - daysBack * 86_400_000];
+      const day = dayInZone(zone, after);
       while (after - before > 1) {
         const middle = Math.floor((before + after) / 2);
-        if (dayIn(zone, middle) === day) after = middle;
+        if (dayInZone(zone, middle) === day) after = middle;
         else before = middle;
       }
-      places.push(before, after, after + 900_000);
+      instantList.push(before, after, after + 900_000);
     }
-  return [...new Set(places)].filter((at) => at < now);
+  return [...new Set(instantList)].filter((at) => at < now);
 }
 
 beforeAll(async () => {
@@ -76,10 +76,10 @@ beforeAll(async () => {
     key: keys[place % 3]!,
     model: models[place % 2]!,
   }));
-  await putRecords(
+  await storeRecords(
     app,
     charges.map(({ at, nano, userId: owner, key, model }): RequestRecord =>
-      chatRecord(owner, key, {
+      createChatRecord(owner, key, {
         createdAt: new Date(at),
         costNano: nano,
         model,
@@ -95,7 +95,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-async function read(path: string): Promise<string> {
+async function getBody(path: string): Promise<string> {
   const answer = await fetch(app.url + path, {
     headers: { accept: 'text/html,application/json', cookie: ada.cookie },
   });
@@ -104,31 +104,34 @@ async function read(path: string): Promise<string> {
   return text.replaceAll('&#x3D;', '=').replaceAll('&amp;', '&');
 }
 
-/** The finding belongs to one day of the zone: it is read again when midnight came in between. */
-async function steady<Found>(zone: string, look: () => Promise<Found>): Promise<Found> {
+/** Repeats the check if midnight in the zone passed while it ran. */
+async function withinOneDay<PeriodReading>(
+  zone: string,
+  readPages: () => Promise<PeriodReading>,
+): Promise<PeriodReading> {
   for (;;) {
-    const day = dayIn(zone, Date.now());
-    const found = await look();
-    if (dayIn(zone, Date.now()) === day) return found;
+    const day = dayInZone(zone, Date.now());
+    const reading = await readPages();
+    if (dayInZone(zone, Date.now()) === day) return reading;
   }
 }
 
-const settle = (zone: string) =>
+const setZone = (zone: string) =>
   app.database.query('UPDATE user_account SET time_zone = $1 WHERE id = $2', [zone, ada.userId]);
-const sumOf = (list: readonly Charge[]): bigint => list.reduce((sum, { nano }) => sum + nano, 0n);
-const moneyOf = (list: readonly Charge[]): string => formatMoney('en', sumOf(list));
-const within = (zone: string, count: number): Charge[] => {
+const sumOf = (list: readonly PeriodCharge[]): bigint => list.reduce((sum, { nano }) => sum + nano, 0n);
+const moneyOf = (list: readonly PeriodCharge[]): string => formatMoney('en', sumOf(list));
+const chargesWithin = (zone: string, count: number): PeriodCharge[] => {
   const first = firstDay(zone, count);
-  return charges.filter(({ at }) => dayIn(zone, at) >= first);
+  return charges.filter(({ at }) => dayInZone(zone, at) >= first);
 };
-const ofAda = ({ userId }: Charge): boolean => userId === ada.userId;
+const ofAda = ({ userId }: PeriodCharge): boolean => userId === ada.userId;
 
 const textOf = (html: string): string => html.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
-/** The figure under a label of a tile or of a list of figures. */
+/** Returns the figure under a label of a tile or list. */
 function figure(page: string, label: string): string {
-  const found = new RegExp(`<dt>${label}\\b[\\s\\S]*?<dd[^>]*>([\\s\\S]*?)</dd>`).exec(page)?.[1];
-  if (found === undefined) throw new Error(`there is no figure "${label}"`);
-  return textOf(found).trim();
+  const figureHtml = new RegExp(`<dt>${label}\\b[\\s\\S]*?<dd[^>]*>([\\s\\S]*?)</dd>`).exec(page)?.[1];
+  if (figureHtml === undefined) throw new Error(`there is no figure "${label}"`);
+  return textOf(figureHtml).trim();
 }
 const scopeOf = (page: string): string => textOf(/<p class="scope">([\s\S]*?)<\/p>/.exec(page)?.[1] ?? '');
 function columnOf(file: string, name: string): string[] {
@@ -142,33 +145,35 @@ const nanoOfDollars = (text: string): bigint => {
 const total = (data: string): bigint =>
   BigInt((JSON.parse(data) as { total: { cost_nano: string } }).total.cost_nano);
 
-describe.each(zones)('%s', (zone) => {
-  beforeAll(() => settle(zone));
+describe.each(zones)('Time zone %s', (zone) => {
+  beforeAll(() => setZone(zone));
 
-  test.each(spans)('the overview, usage and its data sum the same calls of the last %i days', (count) =>
-    steady(zone, async () => {
-      const expected = within(zone, count).filter(ofAda);
-      const overview = await read(`/dashboard?days=${count}`);
-      const usage = await read(`/dashboard/usage?days=${count}`);
-      expect(figure(overview, 'Spend')).toContain(moneyOf(expected));
-      expect(figure(usage, 'Cost')).toContain(moneyOf(expected));
-      expect(total(await read(`/dashboard/api/usage?days=${count}`))).toBe(sumOf(expected));
-      // Both print the same beginning; the end is the minute of reading.
-      const begin = (page: string) => scopeOf(page).split(' – ')[0];
-      expect(begin(overview)).toMatch(/^ ?Last \d+ days · \d+ \w+ \d{4}, \d\d:\d\d$/);
-      expect(begin(usage)).toBe(begin(overview));
-    }),
+  test.each(spans)(
+    'the overview, usage page and usage data have the same sum for the last %i days',
+    (count) =>
+      withinOneDay(zone, async () => {
+        const expected = chargesWithin(zone, count).filter(ofAda);
+        const overview = await getBody(`/dashboard?days=${count}`);
+        const usage = await getBody(`/dashboard/usage?days=${count}`);
+        expect(figure(overview, 'Spend')).toContain(moneyOf(expected));
+        expect(figure(usage, 'Cost')).toContain(moneyOf(expected));
+        expect(total(await getBody(`/dashboard/api/usage?days=${count}`))).toBe(sumOf(expected));
+        // Both pages print the same start; the end is the time of the request.
+        const periodStart = (page: string) => scopeOf(page).split(' – ')[0];
+        expect(periodStart(overview)).toMatch(/^ ?Last \d+ days · \d+ \w+ \d{4}, \d\d:\d\d$/);
+        expect(periodStart(usage)).toBe(periodStart(overview));
+      }),
   );
 
-  test('so do the pages of keys, the log and the administration', () =>
-    steady(zone, async () => {
-      const expected = within(zone, 30);
-      const list = await read('/dashboard/keys');
+  test('key pages, the request log and the administration have the same sums', () =>
+    withinOneDay(zone, async () => {
+      const expected = chargesWithin(zone, 30);
+      const list = await getBody('/dashboard/keys');
       for (const key of keys.slice(0, 2)) {
         const ofKey = moneyOf(expected.filter((charge) => charge.key === key));
-        const page = await read(`/dashboard/keys/${key}`);
+        const page = await getBody(`/dashboard/keys/${key}`);
         expect(figure(page, 'Spend')).toContain(ofKey);
-        expect(figure(await read(`/dashboard/usage?days=30&key=${key}`), 'Cost')).toContain(ofKey);
+        expect(figure(await getBody(`/dashboard/usage?days=30&key=${key}`), 'Cost')).toContain(ofKey);
         const row = list.split('<tr').find((part) => part.includes(`href="/dashboard/keys/${key}"`)) ?? '';
         expect(textOf(row)).toContain(ofKey);
       }
@@ -176,43 +181,43 @@ describe.each(zones)('%s', (zone) => {
         [168, 7],
         [720, 30],
       ] as const) {
-        const home = await read(`/dashboard/admin?hours=${hours}`);
-        expect(figure(home, 'Cost')).toContain(moneyOf(within(zone, count)));
+        const home = await getBody(`/dashboard/admin?hours=${hours}`);
+        expect(figure(home, 'Cost')).toContain(moneyOf(chargesWithin(zone, count)));
         expect(scopeOf(home)).toMatch(/Last \d+ days · \d+ \w+ \d{4}, 00:00 – /);
-        const { steps } = JSON.parse(await read(`/dashboard/admin/api/dashboard?hours=${hours}`)) as {
+        const { steps } = JSON.parse(await getBody(`/dashboard/admin/api/dashboard?hours=${hours}`)) as {
           steps: { begins: string }[];
         };
-        expect(steps.map(({ begins }) => dayIn(zone, Date.parse(begins)))).toHaveLength(count);
+        expect(steps.map(({ begins }) => dayInZone(zone, Date.parse(begins)))).toHaveLength(count);
       }
-      const person = await read(`/dashboard/admin/users/${bob}?tab=usage`);
+      const userPage = await getBody(`/dashboard/admin/users/${bob}?tab=usage`);
       for (const model of models)
-        expect(textOf(person)).toContain(
+        expect(textOf(userPage)).toContain(
           moneyOf(expected.filter((charge) => charge.userId === bob && charge.model === model)),
         );
     }));
 
-  test('files and data agree over filters by chance', async () => {
-    const chance = new Chance(zones.indexOf(zone) + 1);
+  test('files and data agree for random filters', async () => {
+    const random = new SeededRandom(zones.indexOf(zone) + 1);
     for (let turn = 0; turn < CASES; turn += 1) {
-      const count = chance.pick(spans);
-      const [key, model] = [chance.pick([null, ...keys.slice(0, 2)]), chance.pick([null, ...models])];
+      const count = random.pick(spans);
+      const [key, model] = [random.pick([null, ...keys.slice(0, 2)]), random.pick([null, ...models])];
       const query = new URLSearchParams({
         days: String(count),
         ...(key === null ? {} : { key: String(key) }),
         ...(model === null ? {} : { model }),
       }).toString();
-      await steady(zone, async () => {
-        const expected = within(zone, count).filter(
+      await withinOneDay(zone, async () => {
+        const expected = chargesWithin(zone, count).filter(
           (charge) =>
             ofAda(charge) &&
             (key === null || charge.key === key) &&
             (model === null || charge.model === model),
         );
-        const file = await read(`/dashboard/usage/export?${query}`);
-        const log = await read(`/dashboard/request-log/export?${query}`);
+        const file = await getBody(`/dashboard/usage/export?${query}`);
+        const log = await getBody(`/dashboard/request-log/export?${query}`);
         expect([
           query,
-          total(await read(`/dashboard/api/usage?${query}`)),
+          total(await getBody(`/dashboard/api/usage?${query}`)),
           columnOf(file, 'cost_nano').reduce((sum, cell) => sum + BigInt(cell), 0n),
           columnOf(log, 'cost').reduce((sum, cell) => sum + nanoOfDollars(cell), 0n),
         ]).toEqual([query, sumOf(expected), sumOf(expected), sumOf(expected)]);
@@ -221,22 +226,22 @@ describe.each(zones)('%s', (zone) => {
   });
 });
 
-test('this month is the month of budgets, and says so', () =>
-  steady('UTC', async () => {
-    await settle('Pacific/Kiritimati');
-    const month = `${dayIn('UTC', Date.now()).slice(0, 7)}-01`;
-    const expected = charges.filter(({ at, userId }) => userId === bob && dayIn('UTC', at) >= month);
-    const people = await read('/dashboard/admin/users');
-    const row = people.split('<tr').find((part) => part.includes(`/dashboard/admin/users/${bob}"`)) ?? '';
+test('the current month is the UTC budget month, and the page says so', () =>
+  withinOneDay('UTC', async () => {
+    await setZone('Pacific/Kiritimati');
+    const month = `${dayInZone('UTC', Date.now()).slice(0, 7)}-01`;
+    const expected = charges.filter(({ at, userId }) => userId === bob && dayInZone('UTC', at) >= month);
+    const usersPage = await getBody('/dashboard/admin/users');
+    const row = usersPage.split('<tr').find((part) => part.includes(`/dashboard/admin/users/${bob}"`)) ?? '';
     expect(textOf(row)).toContain(moneyOf(expected));
-    expect(scopeOf(people)).toMatch(/This month · 1 \w+ \d{4}, 00:00 – .* · UTC/);
-    const asked = `user_id=${bob}&from=${month}&zone=UTC`;
-    expect(total(await read(`/dashboard/admin/api/usage?${asked}`))).toBe(sumOf(expected));
+    expect(scopeOf(usersPage)).toMatch(/This month · 1 \w+ \d{4}, 00:00 – .* · UTC/);
+    const usageQuery = `user_id=${bob}&from=${month}&zone=UTC`;
+    expect(total(await getBody(`/dashboard/admin/api/usage?${usageQuery}`))).toBe(sumOf(expected));
   }));
 
-test('a kind of tokens has one name on a page, and one sum', async () => {
-  await settle('UTC');
-  const page = await read('/dashboard/usage?days=90');
+test('a token type has one name and one sum on a page', async () => {
+  await setZone('UTC');
+  const page = await getBody('/dashboard/usage?days=90');
   const names = [...page.matchAll(/<(?:th|dt)[^>]*>([^<]*(?:nput|utput)[^<]*)/g)].map(([, name = '']) =>
     name.trim(),
   );
@@ -249,6 +254,6 @@ test('a kind of tokens has one name on a page, and one sum', async () => {
       'All output tokens',
     ]),
   );
-  const row = (await read('/dashboard')).split('<tr').at(-1) ?? '';
+  const row = (await getBody('/dashboard')).split('<tr').at(-1) ?? '';
   expect(textOf(row)).toContain('172');
 });

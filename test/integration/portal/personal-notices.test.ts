@@ -4,16 +4,16 @@ import { PersonalSettings } from '#product/identity';
 import { Outbox } from '#product/platform';
 import { PersonalNotices } from '#inside/portal/notices/personal-notices';
 import { startTestApp, type TestApp } from '../../support/app';
-import { addKey, addUser, signIn } from '../../support/people';
-import { chatRecord, putRecords } from '../../support/records';
-import { ask } from '../web/raw-exchange';
+import { addKey, addUser, signIn } from '../../support/users';
+import { createChatRecord, storeRecords } from '../../support/records';
+import { sendRaw } from '../web/raw-exchange';
 import { until } from '../../support/until';
 
 let app: TestApp;
 
 const service = <T>(type: abstract new (...given: never[]) => T): T =>
   app.application.get<T>(type, { strict: false });
-const tell = () => service(PersonalNotices).notify(AbortSignal.timeout(10_000));
+const sendNotices = () => service(PersonalNotices).notify(AbortSignal.timeout(10_000));
 const setState = async (state: ModelState) => {
   await app.database.transaction((tx) => service(CatalogueEditor).setState(tx, 'sim-small', state), {
     withoutActivity: 'test',
@@ -22,21 +22,21 @@ const setState = async (state: ModelState) => {
 };
 const overview = async (userId: number) =>
   (
-    await ask(app.url, {
+    await sendRaw(app.url, {
       path: '/dashboard',
       headers: { cookie: await signIn(app, userId), accept: 'text/html' },
     })
   ).body;
-/** Mails go through a queue, which says nothing when it is done. */
-const mailsTo = async (userId: number, wanted: number): Promise<string[]> => {
+/** Polls the outbox, because emails are sent through the queue. */
+const mailsTo = async (userId: number, count: number): Promise<string[]> => {
   const [row] = await app.database.query<{ email: string }>('SELECT email FROM user_account WHERE id = $1', [
     userId,
   ]);
   const mails = async () => (await service(Outbox).list()).filter(({ to }) => to === row?.email);
-  await until(async () => (await mails()).length >= wanted);
+  await until(async () => (await mails()).length >= count);
   return (await mails()).map(({ subject }) => subject);
 };
-const person = async () => {
+const createUser = async () => {
   const userId = await addUser(app);
   return { userId, keyId: (await addKey(app, userId)).id };
 };
@@ -46,61 +46,61 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-test('who used a model hears once that it was taken away, and again when it goes again', async () => {
-  const [user, muted, other] = [await person(), await person(), await person()];
-  const used = { model: 'sim-small', servedModel: 'sim-small' };
-  await putRecords(app, [
-    chatRecord(user.userId, user.keyId, used),
-    chatRecord(muted.userId, muted.keyId, used),
+test('a user of a model is notified once when it is withdrawn, and again on a repeated withdrawal', async () => {
+  const [user, muted, other] = [await createUser(), await createUser(), await createUser()];
+  const usedModel = { model: 'sim-small', servedModel: 'sim-small' };
+  await storeRecords(app, [
+    createChatRecord(user.userId, user.keyId, usedModel),
+    createChatRecord(muted.userId, muted.keyId, usedModel),
   ]);
-  await putRecords(app, [chatRecord(other.userId, other.keyId)]);
+  await storeRecords(app, [createChatRecord(other.userId, other.keyId)]);
   await app.database.transaction(
     (tx) => service(PersonalSettings).muteNotices(tx, muted.userId, ['models']),
     {
       withoutActivity: 'test',
     },
   );
-  await tell();
+  await sendNotices();
   expect(await overview(user.userId)).not.toContain('is no longer available');
   await setState('paused');
-  await tell();
-  await tell();
+  await sendNotices();
+  await sendNotices();
   expect(await overview(user.userId)).toContain('The model sim-small, which you use, is no longer available');
   expect(await overview(other.userId)).not.toContain('is no longer available');
   expect(await overview(muted.userId)).not.toContain('is no longer available');
   expect(await mailsTo(user.userId, 1)).toEqual(['The model sim-small is no longer available']);
   await setState('active');
-  await tell();
+  await sendNotices();
   expect(await overview(user.userId)).not.toContain('is no longer available');
-  const told = await app.database.query('SELECT 1 FROM personal_notice WHERE topic = $1', ['models']);
-  expect(told).toEqual([]);
+  const notices = await app.database.query('SELECT 1 FROM personal_notice WHERE topic = $1', ['models']);
+  expect(notices).toEqual([]);
 });
 
-test('who had many failures of the other side within an hour hears of it once a day', async () => {
-  const [failing, own] = [await person(), await person()];
-  const down = { status: 502, code: 'upstream_error', costNano: 0n };
-  const mistake = { status: 400, code: 'invalid_request', costNano: 0n };
-  const many = (userId: number, keyId: number, fields: Partial<RequestRecord>) =>
-    Array.from({ length: 24 }, (_, index) => chatRecord(userId, keyId, index < 8 ? fields : {}));
-  await putRecords(app, [
-    ...many(failing.userId, failing.keyId, down),
-    ...many(own.userId, own.keyId, mistake),
+test('a user with many server-side failures within an hour is notified once per day', async () => {
+  const [failing, own] = [await createUser(), await createUser()];
+  const serverFailure = { status: 502, code: 'upstream_error', costNano: 0n };
+  const clientError = { status: 400, code: 'invalid_request', costNano: 0n };
+  const addFailures = (userId: number, keyId: number, fields: Partial<RequestRecord>) =>
+    Array.from({ length: 24 }, (_, index) => createChatRecord(userId, keyId, index < 8 ? fields : {}));
+  await storeRecords(app, [
+    ...addFailures(failing.userId, failing.keyId, serverFailure),
+    ...addFailures(own.userId, own.keyId, clientError),
   ]);
-  await tell();
-  await tell();
+  await sendNotices();
+  await sendNotices();
   expect(await overview(failing.userId)).toContain('8 of 24 requests failed');
   expect(await overview(own.userId)).not.toContain('requests failed');
   expect(await mailsTo(failing.userId, 1)).toEqual(['An unusual number of your requests are failing']);
 });
 
-test('who uses a model that retires hears of it 30 and 7 days before, and no more when it stays', async () => {
-  const [user, muted, other] = [await person(), await person(), await person()];
+test('a user of a retiring model is notified 30 and 7 days before, and no longer once the retirement is cancelled', async () => {
+  const [user, muted, other] = [await createUser(), await createUser(), await createUser()];
   await app.database.query(`UPDATE model SET name = 'acme/large' WHERE name = 'sim-large'`);
-  const used = { model: 'acme/large', servedModel: 'acme/large' };
-  await putRecords(app, [
-    chatRecord(user.userId, user.keyId, used),
-    chatRecord(muted.userId, muted.keyId, used),
-    chatRecord(other.userId, other.keyId),
+  const usedModel = { model: 'acme/large', servedModel: 'acme/large' };
+  await storeRecords(app, [
+    createChatRecord(user.userId, user.keyId, usedModel),
+    createChatRecord(muted.userId, muted.keyId, usedModel),
+    createChatRecord(other.userId, other.keyId),
   ]);
   await app.database.transaction(
     (tx) => service(PersonalSettings).muteNotices(tx, muted.userId, ['models']),
@@ -112,22 +112,23 @@ test('who uses a model that retires hears of it 30 and 7 days before, and no mor
       [days],
     );
     await service(CatalogueService).reload();
-    await tell();
-    await tell();
+    await sendNotices();
+    await sendNotices();
   };
   const words = 'The model acme/large, which you use, retires on';
-  const shownTo = async ({ userId }: { userId: number }) => (await overview(userId)).split(words).length - 1;
+  const noticeCount = async ({ userId }: { userId: number }) =>
+    (await overview(userId)).split(words).length - 1;
   await retireIn(40);
-  expect(await shownTo(user)).toBe(0);
+  expect(await noticeCount(user)).toBe(0);
   await retireIn(25);
-  expect(await shownTo(user)).toBe(1);
+  expect(await noticeCount(user)).toBe(1);
   await app.database.query(
     `UPDATE model SET retires_at = retires_at - interval '20 days' WHERE name = 'acme/large'`,
   );
   await service(CatalogueService).reload();
-  await tell();
-  await tell();
-  expect([await shownTo(user), await shownTo(other), await shownTo(muted)]).toEqual([1, 0, 0]);
+  await sendNotices();
+  await sendNotices();
+  expect([await noticeCount(user), await noticeCount(other), await noticeCount(muted)]).toEqual([1, 0, 0]);
   const mails = await mailsTo(user.userId, 2);
   expect(mails).toEqual([
     expect.stringContaining('The model acme/large retires on'),
@@ -135,7 +136,7 @@ test('who uses a model that retires hears of it 30 and 7 days before, and no mor
   ]);
   expect(await mailsTo(muted.userId, 0)).toEqual([]);
   await retireIn(null);
-  expect(await shownTo(user)).toBe(0);
+  expect(await noticeCount(user)).toBe(0);
   await retireIn(0);
   expect(await overview(user.userId)).toContain(
     'The model acme/large, which you use, is no longer available',

@@ -5,7 +5,7 @@ import { catalogue } from '#product/kernel';
 import type { Settings } from '../../../src/platform';
 import { LegalLibrary } from '#inside/portal/public/legal/legal-library';
 import type { TestApp } from '../../support/app';
-import { readPage, startPublicSite } from '../../support/public-site';
+import { fetchPage, startPublicSite } from '../../support/public-site';
 
 let app: TestApp;
 const folder = mkdtempSync(join(tmpdir(), 'switchboard-legal-'));
@@ -40,7 +40,7 @@ afterAll(async () => {
 });
 
 const page = async (path: string, language = 'en'): Promise<string> => {
-  const { status, headers, text } = await readPage(app, path, {
+  const { status, headers, text } = await fetchPage(app, path, {
     accept: 'text/html',
     'accept-language': language,
   });
@@ -50,15 +50,15 @@ const page = async (path: string, language = 'en'): Promise<string> => {
   return text.replaceAll('&#x3D;', '=');
 };
 
-describe('pages about the product', () => {
-  test('features lead to what proves them', async () => {
+describe('Product pages', () => {
+  test('link features to their evidence', async () => {
     const text = await page('/features');
     expect(text).toContain('Ring &amp; &lt;Co&gt;');
     expect(text.match(/<em>Proof:<\/em>/g)?.length).toBeGreaterThan(12);
     expect(text).toContain('href="/api-docs/errors#sovereign_route_unavailable"');
   });
 
-  test('the guide is filled with this deployment and its models', async () => {
+  test('fill the guide with this deployment and its models', async () => {
     const text = await page('/guide');
     for (const id of [
       'python',
@@ -77,7 +77,7 @@ describe('pages about the product', () => {
     expect(text).toContain('sim-embed');
   });
 
-  test('agents are told the same settings on the first page, in the guide and in the documentation', async () => {
+  test('show the same agent settings on the start page, in the guide and in the documentation', async () => {
     const [home, guide] = [await page('/'), await page('/guide')];
     const settingsIn = (snippet: string) =>
       [...snippet.matchAll(/^(?:export )?(\w+) ?= ?(.+)$/gm)].filter(
@@ -88,13 +88,13 @@ describe('pages about the product', () => {
         .exec(home)?.[1]
         ?.replaceAll('&quot;', '"')
         .replaceAll('&amp;', '&') ?? '';
-    const documented = readFileSync(join(__dirname, '../../../docs/clients.md'), 'utf8');
+    const documentation = readFileSync(join(__dirname, '../../../docs/clients.md'), 'utf8');
     for (const id of ['claude-code', 'codex']) {
       const settings = settingsIn(snippetOf(id));
       expect(settings.length).toBeGreaterThan(2);
       for (const [line, name] of settings) {
         expect(guide).toContain(line.replaceAll('"', '&quot;'));
-        expect(documented).toMatch(new RegExp(`^(export )?${name} ?=`, 'm'));
+        expect(documentation).toMatch(new RegExp(`^(export )?${name} ?=`, 'm'));
       }
     }
     expect(snippetOf('claude-code')).toContain('export ANTHROPIC_DEFAULT_HAIKU_MODEL="sim-small"');
@@ -102,18 +102,18 @@ describe('pages about the product', () => {
     expect(codex).toContain('base_url = "http://127.0.0.1:3999/v1"\n');
     for (const line of ['web_search = "disabled"', 'wire_api = "responses"']) {
       expect(codex).toContain(line);
-      expect(documented).toContain(line);
+      expect(documentation).toContain(line);
     }
   });
 
-  test('limits and security name the settings of this deployment', async () => {
+  test('name the settings of this deployment on the limits and security pages', async () => {
     expect(await page('/controls')).toContain('32 MiB');
     expect(await page('/security')).toContain('for 13 months');
     expect(await page('/certifications')).toContain('no certificate');
     expect(await page('/developers')).toContain('href="/v1/openapi.json"');
   });
 
-  test('say so where they are in English only', async () => {
+  test('say so when they are available in English only', async () => {
     const text = await page('/features', 'fr');
     expect(text).toContain('<h1>Fonctionnalités</h1>');
     expect(text).toContain('Ce texte n’existe qu’en anglais.');
@@ -121,20 +121,20 @@ describe('pages about the product', () => {
     expect(await page('/features')).not.toContain('available in English only');
   });
 
-  test('reference texts come with the version; others stay with the sources', async () => {
+  test('serve the reference texts of the release, but not other source documents', async () => {
     const text = await page('/developers/keys');
     expect(text).toContain('<h1>Keys and rates</h1>');
     expect(text).toContain('href="/developers/money#how-much-is-set-aside"');
     expect(text).not.toMatch(/href="[^"]*\.md/);
     for (const name of ['nodes', '..%2fREADME', 'keys.md'])
-      expect((await readPage(app, `/developers/${name}`)).status).toBe(404);
+      expect((await fetchPage(app, `/developers/${name}`)).status).toBe(404);
   });
 });
 
-describe('legal texts', () => {
+describe('Legal texts', () => {
   const names = ['aup', 'privacy', 'cookies', 'dpa', 'refund', 'billing', 'security'];
 
-  test.each(names)('%s is a template, and says so', async (name) => {
+  test.each(names)('%s is a template and says so', async (name) => {
     const text = await page(`/legal/${name}`);
     expect(text).toContain('Version template-1');
     expect(text).toContain('A template.');
@@ -147,7 +147,7 @@ describe('legal texts', () => {
     if (name !== 'cookies') expect(text).toContain('(not yet stated by the operator)');
   });
 
-  test('of the operator take the place of the template; the one in force is shown', async () => {
+  test("replace the template with the operator's version in force", async () => {
     const text = await page('/legal/terms');
     expect(text).toContain('Second version.');
     expect(text).toContain('Version 2');
@@ -156,43 +156,43 @@ describe('legal texts', () => {
     expect(text).toContain('<time datetime="2026-02-01T00:00:00.000Z"');
   });
 
-  test('cannot bring scripts into the page', async () => {
+  test('cannot inject scripts into the page', async () => {
     const text = await page('/legal/terms');
     expect(text).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
     expect(text).not.toMatch(/<script>|javascript:/);
   });
 
-  test('are shown in the language of the reader where there is one', async () => {
+  test("are shown in the reader's language if available", async () => {
     expect(await page('/legal/terms', 'de')).toContain('Zweite Fassung.');
     expect(await page('/legal/terms', 'it')).toContain('Second version.');
   });
 
-  test('stay readable in earlier versions', async () => {
+  test('keep earlier versions readable', async () => {
     const text = await page('/legal/terms?version=1');
     expect(text).toContain('First version.');
     expect(text).toContain('This is not the version in force.');
-    expect((await readPage(app, '/legal/terms?version=9')).status).toBe(404);
-    expect((await readPage(app, '/legal/terms?version=../x')).status).toBe(422);
+    expect((await fetchPage(app, '/legal/terms?version=9')).status).toBe(404);
+    expect((await fetchPage(app, '/legal/terms?version=../x')).status).toBe(422);
   });
 
-  test('without a version stop the start, and the file is named', () => {
-    const wrong = mkdtempSync(join(tmpdir(), 'switchboard-legal-'));
-    writeFileSync(join(wrong, 'dpa.md'), '# No head');
-    const settings = { legalFolder: wrong } as Settings;
+  test('without a version prevent the start, naming the file', () => {
+    const invalidFolder = mkdtempSync(join(tmpdir(), 'switchboard-legal-'));
+    writeFileSync(join(invalidFolder, 'dpa.md'), '# No head');
+    const settings = { legalFolder: invalidFolder } as Settings;
     expect(() => new LegalLibrary(settings)).toThrow(/dpa\.md needs a line "version:"/);
-    rmSync(wrong, { recursive: true });
+    rmSync(invalidFolder, { recursive: true });
   });
 });
 
-describe('error codes', () => {
-  test('all of them are there, each with its class, its next step and an address of its own', async () => {
+describe('Error codes', () => {
+  test('are all listed with class, next step and their own address', async () => {
     const text = await page('/api-docs/errors');
     expect(catalogue.size).toBe(268);
     for (const [code] of catalogue) expect(text).toContain(`<tr id="${code}">`);
     expect(text).toContain('Top up the paying account');
   });
 
-  test('are narrowed by class, by words and to those that occur', async () => {
+  test('are filtered by class, by words and by occurrence', async () => {
     const rows = async (query: string): Promise<number> =>
       (await page(`/api-docs/errors?${query}`)).match(/<tr id=/g)?.length ?? 0;
     expect(await rows('class=F')).toBe(
@@ -206,38 +206,38 @@ describe('error codes', () => {
   });
 });
 
-describe('addresses that programs know', () => {
-  const plain = async (path: string): Promise<string> => {
-    const { status, text } = await readPage(app, path, {});
+describe('Well-known addresses', () => {
+  const getText = async (path: string): Promise<string> => {
+    const { status, text } = await fetchPage(app, path, {});
     expect([path, status]).toEqual([path, 200]);
     return text;
   };
 
-  test('robots.txt closes accounts and names the sitemap', async () => {
-    const text = await plain('/robots.txt');
+  test('robots.txt excludes account pages and names the sitemap', async () => {
+    const text = await getText('/robots.txt');
     expect(text).toContain('Disallow: /dashboard\n');
     expect(text).toContain('Sitemap: http://127.0.0.1:3999/sitemap.xml');
   });
 
-  test('every page of the sitemap is there', async () => {
-    const found = [
-      ...(await plain('/sitemap.xml')).matchAll(/<loc>http:\/\/127\.0\.0\.1:3999([^<]*)<\/loc>/g),
+  test('every page of the sitemap exists', async () => {
+    const sitemapPaths = [
+      ...(await getText('/sitemap.xml')).matchAll(/<loc>http:\/\/127\.0\.0\.1:3999([^<]*)<\/loc>/g),
     ];
-    expect(found.length).toBeGreaterThan(25);
-    for (const [, path = ''] of found)
-      expect([path, (await readPage(app, path)).status]).toEqual([path, 200]);
+    expect(sitemapPaths.length).toBeGreaterThan(25);
+    for (const [, path = ''] of sitemapPaths)
+      expect([path, (await fetchPage(app, path)).status]).toEqual([path, 200]);
   });
 
-  test('security.txt names a contact and a day on which it expires', async () => {
-    const text = await plain('/.well-known/security.txt');
+  test('security.txt names a contact and an expiry date', async () => {
+    const text = await getText('/.well-known/security.txt');
     expect(text).toContain('Contact: mailto:security@ring.example\n');
     const expires = Date.parse(/^Expires: (.+)$/m.exec(text)?.[1] ?? '');
     expect(expires).toBeGreaterThan(Date.now());
     expect(expires).toBeLessThan(Date.now() + 366 * 86_400_000);
   });
 
-  test('llms.txt names the interface and the models', async () => {
-    const text = await plain('/llms.txt');
+  test('llms.txt names the API and the models', async () => {
+    const text = await getText('/llms.txt');
     expect(text).toMatch(/^# Ring & <Co>\n/);
     expect(text).toContain('- `sim-small`: Simulated small (chat)');
     expect(text).toContain('http://127.0.0.1:3999/v1/openapi.json');

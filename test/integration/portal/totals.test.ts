@@ -5,14 +5,14 @@ import { formatMoney } from '#product/views';
 import { ordinaryOutcome } from '../../../proofs/money/record';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer, type Customer } from '../../support/customer';
-import { signIn } from '../../support/people';
+import { signIn } from '../../support/users';
 
-/** Changes of clocks by an hour, by half an hour, and one in each direction, in the weeks that are asked about. */
+/** Clock changes of an hour and of half an hour, in both directions, within the queried weeks. */
 const zones = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Europe/London'] as const;
 const FROM = '2026-09-30';
 const TO = '2026-11-03';
 
-interface Charge {
+interface TotalsCharge {
   readonly at: number;
   readonly nano: bigint;
 }
@@ -20,19 +20,19 @@ interface Charge {
 let app: TestApp;
 let ada: Customer;
 let cookie: string;
-let charges: readonly Charge[];
+let charges: readonly TotalsCharge[];
 
 const days = new Map<string, Intl.DateTimeFormat>();
-function dayIn(zone: string, at: number): string {
+function dayInZone(zone: string, at: number): string {
   const day = days.get(zone) ?? new Intl.DateTimeFormat('en-CA', { timeZone: zone, dateStyle: 'short' });
   days.set(zone, day);
   return day.format(at);
 }
-const sumOf = (list: readonly Charge[]): bigint => list.reduce((sum, { nano }) => sum + nano, 0n);
+const sumOf = (list: readonly TotalsCharge[]): bigint => list.reduce((sum, { nano }) => sum + nano, 0n);
 
-/** Both sides of every quarter of an hour at which a day begins somewhere, and of the hours that clocks repeat. */
+/** Instants on both sides of every quarter hour at which a day can start, and of repeated hours. */
 function instants(): number[] {
-  const places: number[] = [];
+  const instantList: number[] = [];
   for (const day of [
     '2026-10-01',
     '2026-10-04',
@@ -45,10 +45,10 @@ function instants(): number[] {
     const midnight = Date.parse(`${day}T00:00:00Z`);
     for (let quarter = -48; quarter <= 48; quarter += 1) {
       const at = midnight + quarter * 900_000;
-      places.push(at - 1, at);
+      instantList.push(at - 1, at);
     }
   }
-  return [...new Set(places)];
+  return [...new Set(instantList)];
 }
 
 beforeAll(async () => {
@@ -56,18 +56,18 @@ beforeAll(async () => {
   ada = await addCustomer(app, 'ada', 1_000_000_000_000n);
   cookie = await signIn(app, ada.userId);
   await app.database.query("SELECT ensure_request_record_partitions('2026-09-01', 3)");
-  // Costs of which no two sums are alike, down to the nano-dollar.
-  charges = instants().map((at, place) => ({ at, nano: 1_000_003n * BigInt(place + 1) + 7n }));
+  // Amounts with pairwise different sums, down to the nano-dollar.
+  charges = instants().map((at, index) => ({ at, nano: 1_000_003n * BigInt(index + 1) + 7n }));
   const owners = { keyId: ada.keyId, userId: ada.userId, walletId: ada.userId };
-  const records = charges.map(({ at, nano }, place) =>
+  const records = charges.map(({ at, nano }, index) =>
     serialiseRecord(
       uuidv7(),
       at,
       ordinaryOutcome({
         ...owners,
         costNano: nano,
-        model: `model-${place % 3}`,
-        servedModel: `model-${place % 3}`,
+        model: `model-${index % 3}`,
+        servedModel: `model-${index % 3}`,
       }),
     ),
   );
@@ -76,7 +76,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-async function read(path: string, headers: Record<string, string> = { cookie }): Promise<string> {
+async function getBody(path: string, headers: Record<string, string> = { cookie }): Promise<string> {
   const answer = await fetch(app.url + path, {
     headers: { accept: 'text/html,application/json', ...headers },
   });
@@ -85,18 +85,18 @@ async function read(path: string, headers: Record<string, string> = { cookie }):
   return text;
 }
 
-interface Sums {
+interface TokenSums {
   readonly cost_nano: string;
 }
-interface Usage {
-  readonly total: Sums;
-  readonly groups?: readonly Sums[];
-  readonly data: readonly (Sums & { readonly start: string })[];
+interface UsageResponse {
+  readonly total: TokenSums;
+  readonly groups?: readonly TokenSums[];
+  readonly data: readonly (TokenSums & { readonly start: string })[];
 }
-const nanoOf = (list: readonly Sums[]): bigint =>
+const nanoOf = (list: readonly TokenSums[]): bigint =>
   list.reduce((sum, { cost_nano }) => sum + BigInt(cost_nano), 0n);
 
-/** Dollars as files write them, in nano-dollars. */
+/** Parses dollars as written in files into nano-dollars. */
 function nanoOfDollars(text: string): bigint {
   const [whole = '0', fraction = ''] = text.replace('-', '').split('.');
   const nano = BigInt(whole) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0'));
@@ -105,43 +105,48 @@ function nanoOfDollars(text: string): bigint {
 
 function columnOf(file: string, name: string): string[] {
   const [head = '', ...lines] = file.trimEnd().split('\r\n');
-  const place = head.split(',').indexOf(name);
-  if (place === -1) throw new Error(`no column ${name} in ${head}`);
-  return lines.map((line) => line.split(',')[place] ?? '');
+  const columnIndex = head.split(',').indexOf(name);
+  if (columnIndex === -1) throw new Error(`no column ${name} in ${head}`);
+  return lines.map((line) => line.split(',')[columnIndex] ?? '');
 }
 
-describe.each(zones)('%s', (zone) => {
-  const asked = new URLSearchParams({ from: FROM, to: TO, zone, bucket: 'day' }).toString();
-  const within = () => charges.filter(({ at }) => dayIn(zone, at) >= FROM && dayIn(zone, at) <= TO);
+describe.each(zones)('Time zone %s', (zone) => {
+  const usageQuery = new URLSearchParams({ from: FROM, to: TO, zone, bucket: 'day' }).toString();
+  const chargesWithin = () =>
+    charges.filter(({ at }) => dayInZone(zone, at) >= FROM && dayInZone(zone, at) <= TO);
 
-  test('every day has its own nano-dollars, in the data of the page and of the key', async () => {
+  test('every day has its own exact sum in the page data and in the API of the key', async () => {
     const expected = new Map<string, bigint>();
-    for (const charge of within()) {
-      const day = dayIn(zone, charge.at);
+    for (const charge of chargesWithin()) {
+      const day = dayInZone(zone, charge.at);
       expected.set(day, (expected.get(day) ?? 0n) + charge.nano);
     }
-    const own = JSON.parse(await read(`/dashboard/api/usage?${asked}&group_by=model`)) as Usage;
-    const ofKey = JSON.parse(await read(`/v1/usage?${asked}`, { 'x-api-key': ada.key })) as Usage;
-    for (const usage of [own, ofKey]) {
-      const found = usage.data
+    const ownUsage = JSON.parse(
+      await getBody(`/dashboard/api/usage?${usageQuery}&group_by=model`),
+    ) as UsageResponse;
+    const keyUsage = JSON.parse(
+      await getBody(`/v1/usage?${usageQuery}`, { 'x-api-key': ada.key }),
+    ) as UsageResponse;
+    for (const usage of [ownUsage, keyUsage]) {
+      const dayUsage = usage.data
         .filter(({ cost_nano }) => cost_nano !== '0')
-        .map(({ start, cost_nano }) => [dayIn(zone, Date.parse(start)), BigInt(cost_nano)]);
-      expect(found).toEqual([...expected].sort(([a], [b]) => (a < b ? -1 : 1)));
-      expect(BigInt(usage.total.cost_nano)).toBe(sumOf(within()));
+        .map(({ start, cost_nano }) => [dayInZone(zone, Date.parse(start)), BigInt(cost_nano)]);
+      expect(dayUsage).toEqual([...expected].sort(([a], [b]) => (a < b ? -1 : 1)));
+      expect(BigInt(usage.total.cost_nano)).toBe(sumOf(chargesWithin()));
     }
-    expect(nanoOf(own.groups ?? [])).toBe(sumOf(within()));
+    expect(nanoOf(ownUsage.groups ?? [])).toBe(sumOf(chargesWithin()));
   });
 
-  test('so have the file, the tiles and the table under the chart', async () => {
-    const total = sumOf(within());
-    const file = await read(`/dashboard/usage/export?${asked}&group_by=model`);
+  test('the file, the tiles and the table under the chart show the same total', async () => {
+    const total = sumOf(chargesWithin());
+    const file = await getBody(`/dashboard/usage/export?${usageQuery}&group_by=model`);
     expect(columnOf(file, 'cost_nano').reduce((sum, cell) => sum + BigInt(cell), 0n)).toBe(total);
     expect(columnOf(file, 'cost').reduce((sum, cell) => sum + nanoOfDollars(cell), 0n)).toBe(total);
-    const page = await read(`/dashboard/usage?${asked}`);
-    const written = formatMoney('en', total);
+    const page = await getBody(`/dashboard/usage?${usageQuery}`);
+    const formattedTotal = formatMoney('en', total);
     const tiles = page.slice(page.indexOf('class="tiles"'), page.indexOf('</dl>'));
     const foot = page.slice(page.indexOf('<tfoot>'), page.indexOf('</tfoot>'));
-    expect([tiles.includes(written), foot.includes(written)]).toEqual([true, true]);
+    expect([tiles.includes(formattedTotal), foot.includes(formattedTotal)]).toEqual([true, true]);
   });
 });
 
@@ -150,13 +155,15 @@ test.each([
   ['2026-10-01', '2026-10-31'],
   ['2026-10-25', '2026-10-25'],
   ['2026-11-01', '2026-11-03'],
-])('the statement and the ledger from %s to %s say what usage in UTC says', async (from, to) => {
-  const within = charges.filter(({ at }) => dayIn('UTC', at) >= from && dayIn('UTC', at) <= to);
+])('the statement and the ledger from %s to %s match the usage in UTC', async (from, to) => {
+  const chargesWithin = charges.filter(
+    ({ at }) => dayInZone('UTC', at) >= from && dayInZone('UTC', at) <= to,
+  );
   const usage = JSON.parse(
-    await read(`/dashboard/api/usage?from=${from}&to=${to}&zone=UTC&bucket=day`),
-  ) as Usage;
-  expect(BigInt(usage.total.cost_nano)).toBe(sumOf(within));
-  const ledger = await read('/dashboard/billing/ledger/export');
+    await getBody(`/dashboard/api/usage?from=${from}&to=${to}&zone=UTC&bucket=day`),
+  ) as UsageResponse;
+  expect(BigInt(usage.total.cost_nano)).toBe(sumOf(chargesWithin));
+  const ledger = await getBody('/dashboard/billing/ledger/export');
   const kinds = columnOf(ledger, 'kind');
   const days = columnOf(ledger, 'at').map((at) => at.slice(0, 10));
   const spent = columnOf(ledger, 'amount_usd')
@@ -164,12 +171,12 @@ test.each([
       (_, place) => kinds[place] === 'usage' && (days[place] ?? '') >= from && (days[place] ?? '') <= to,
     )
     .reduce((sum, cell) => sum - nanoOfDollars(cell), 0n);
-  expect(spent).toBe(sumOf(within));
-  const statement = await read(`/dashboard/billing/statements?from=${from}&to=${to}`);
-  expect(statement.includes(formatMoney('en', sumOf(within)))).toBe(true);
+  expect(spent).toBe(sumOf(chargesWithin));
+  const statement = await getBody(`/dashboard/billing/statements?from=${from}&to=${to}`);
+  expect(statement.includes(formatMoney('en', sumOf(chargesWithin)))).toBe(true);
 });
 
-test('the settlements of the ledger are what was charged in all', async () => {
+test('the settlements of the ledger equal the total charges', async () => {
   const [row] = await app.database.query<{ spent: string }>(
     `SELECT -sum(e.amount) AS spent FROM ledger_account a JOIN ledger_entry e ON e.account_id = a.id
        JOIN ledger_transaction t ON t.id = e.transaction_id

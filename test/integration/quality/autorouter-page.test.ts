@@ -1,23 +1,31 @@
 import { insertRequestRecords } from '#product/audit';
 import { NO_USAGE } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
-import { signIn } from '../../support/people';
+import { signIn } from '../../support/users';
 import { startSimulator, type Simulator } from '../../support/simulator';
-import { aRecord, written } from '../../support/a-record';
-import { sendJson } from '../web/from-page';
-import { ask } from '../web/raw-exchange';
-import { addHouse, askModel, type House, setQuality, signedIn } from './house';
+import { createRecord, toWrittenRecord } from '../../support/record-fixture';
+import { sendJson } from '../web/page-requests';
+import { sendRaw } from '../web/raw-exchange';
+import {
+  addQualityFixture,
+  askModel,
+  type QualityFixture,
+  setQuality,
+  signInMember,
+} from './quality-fixture';
 import { until } from '../../support/until';
 
 let app: TestApp;
 let simulator: Simulator;
-let house: House;
+let fixture: QualityFixture;
 
-const open = (path: string, cookie: string) =>
-  ask(app.url, { path, headers: { cookie, accept: 'text/html' } });
+const openAutoPage = (path: string, cookie: string) =>
+  sendRaw(app.url, { path, headers: { cookie, accept: 'text/html' } });
 const data = async (cookie: string, days = 30) => {
   const path = `/dashboard/api/autorouter?days=${days}`;
-  return JSON.parse((await ask(app.url, { path, headers: { cookie, accept: 'application/json' } })).body) as {
+  return JSON.parse(
+    (await sendRaw(app.url, { path, headers: { cookie, accept: 'application/json' } })).body,
+  ) as {
     totals: {
       decisions: number;
       away_from_reference: number;
@@ -46,14 +54,14 @@ const data = async (cookie: string, days = 30) => {
   };
 };
 
-/** A request for auto that a cheaper model answered, and what the reference said to it. */
-async function putRouted(
+/** Stores a request for auto that a cheaper model answered, with a scored replay by the reference model. */
+async function insertRouted(
   index: number,
-  { organisationId, userId, keyId }: House,
+  { organisationId, userId, keyId }: QualityFixture,
   judge = 'j',
   drift = 'calm',
 ): Promise<void> {
-  const record = aRecord({
+  const record = createRecord({
     ...NO_USAGE,
     keyId,
     userId,
@@ -84,7 +92,7 @@ async function putRouted(
       excluded: { region: 2 },
     },
   });
-  await app.database.transaction((tx) => insertRequestRecords(tx, [written(record)]));
+  await app.database.transaction((tx) => insertRequestRecords(tx, [toWrittenRecord(record)]));
   await app.database.query(
     `INSERT INTO quality_sample (request_id, created_at, organisation_id, user_id, key_id, surface, requested_model,
        served_model, bucket, language, sampled_by, inclusion_prob, state)
@@ -107,42 +115,42 @@ async function putRouted(
 beforeAll(async () => {
   simulator = await startSimulator();
   app = await startTestApp({ sandboxUrl: simulator.url });
-  house = await addHouse(app, 'routed');
+  fixture = await addQualityFixture(app, 'routed');
 });
 afterAll(async () => {
   await app.close();
   await simulator.stop();
 });
 
-test('a request for auto is on the page with its reason, and learning says how far it is', async () => {
-  const cookie = await signIn(app, house.userId);
-  expect((await open('/dashboard/autorouter', cookie)).body).toContain('No decision yet');
+test('the page lists a request for auto with its reason, and the learning progress', async () => {
+  const cookie = await signIn(app, fixture.userId);
+  expect((await openAutoPage('/dashboard/autorouter', cookie)).body).toContain('No decision yet');
   const messages = [{ role: 'user', content: 'Solve the equation.' }];
-  expect((await askModel(app, house.key, { model: 'auto', messages }, '/v1/messages')).status).toBe(200);
+  expect((await askModel(app, fixture.key, { model: 'auto', messages }, '/v1/messages')).status).toBe(200);
   await until(async () => (await data(cookie)).totals.decisions === 1);
-  const { body } = await open('/dashboard/autorouter', cookie);
+  const { body } = await openAutoPage('/dashboard/autorouter', cookie);
   expect(body).toContain('auto is learning: the reference model answers.');
   expect(body).toMatch(/0 of 500 answers are judged/);
   expect(body).toContain('action="/dashboard/autorouter/user"');
   expect(body).toContain('not enough data');
 });
 
-test('what is measured needs twenty pairs, and stands apart from what is estimated', async () => {
-  house = await addHouse(app, 'measured');
-  const owner = await signedIn(app, house.organisationId, 'org_owner');
-  const cookie = await signIn(app, house.userId);
-  await setQuality(app, house.organisationId, { availability: 'everyone' });
-  for (let index = 0; index < 19; index += 1) await putRouted(index, house);
-  const few = (await data(cookie)).totals;
-  expect(few.measured).toEqual({
+test('measured values need twenty pairs and are shown separately from estimates', async () => {
+  fixture = await addQualityFixture(app, 'measured');
+  const owner = await signInMember(app, fixture.organisationId, 'org_owner');
+  const cookie = await signIn(app, fixture.userId);
+  await setQuality(app, fixture.organisationId, { availability: 'everyone' });
+  for (let index = 0; index < 19; index += 1) await insertRouted(index, fixture);
+  const fewTotals = (await data(cookie)).totals;
+  expect(fewTotals.measured).toEqual({
     pairs: 19,
     quality_difference: null,
     cost_ratio: null,
     cost_ratio_interval: null,
     latency_difference_ms: null,
   });
-  expect(few.estimated_cost_ratio).toBeCloseTo(0.5);
-  await putRouted(19, house);
+  expect(fewTotals.estimated_cost_ratio).toBeCloseTo(0.5);
+  await insertRouted(19, fixture);
   const { totals, excluded, decisions, evaluation_spend_usd: spend } = await data(cookie);
   expect(totals.away_from_reference).toBe(20);
   expect(totals.measured.pairs).toBe(20);
@@ -157,28 +165,28 @@ test('what is measured needs twenty pairs, and stands apart from what is estimat
     reason: 'similar_quality_cheaper',
     explanation: { ref: 'sim-large', reason: 'similar_quality_cheaper' },
   });
-  // The house's cost of evaluation is for those who run it.
+  // Evaluation cost is visible to administrators only.
   expect(spend).toBeNull();
-  const { body } = await open('/dashboard/autorouter', cookie);
+  const { body } = await openAutoPage('/dashboard/autorouter', cookie);
   expect(body).toContain('similar quality, cheaper');
   expect(body).not.toMatch(/most expensive|saved/i);
   expect(body).toContain('estimate: $0.00001 instead of $0.00002');
   expect(totals.measured.cost_ratio_interval?.high).toBeGreaterThanOrEqual(0.25);
-  expect((await open('/dashboard/autorouter', owner)).status).toBe(200);
+  expect((await openAutoPage('/dashboard/autorouter', owner)).status).toBe(200);
 });
 
-test('the dial is previewed by what was judged, and says where that is too little', async () => {
-  const cookie = await signIn(app, house.userId);
+test('the dial preview is based on scored pairs and reports when there are too few', async () => {
+  const cookie = await signIn(app, fixture.userId);
   const { dial_preview: dials, reasons, by_week: weeks, candidates } = await data(cookie);
   expect(dials.map(({ dial, pairs }) => [dial, pairs])).toEqual(
     Array.from({ length: 11 }, (_, dial) => [dial, 20]),
   );
-  // The cheap model is on trial for the router, so that every place of the dial stays with the reference.
+  // The cheap model is on trial, so every position of the dial stays with the reference model.
   expect(dials[10]).toMatchObject({ away_from_reference: 0, quality_difference: { value: 0 } });
   expect(reasons).toEqual([{ reason: 'similar_quality_cheaper', requests: 20 }]);
   expect(weeks.reduce((sum, { requests }) => sum + requests, 0)).toBe(20);
   expect(candidates).toContain('sim-small');
-  const { body } = await open('/dashboard/autorouter', cookie);
+  const { body } = await openAutoPage('/dashboard/autorouter', cookie);
   expect(body).toContain('What the dial would have done');
   expect(body).toContain('5 · balanced');
   expect(body).toContain('in force for you');
@@ -186,24 +194,24 @@ test('the dial is previewed by what was judged, and says where that is too littl
   expect(body).toContain('None of your requests is used to try a model out');
   expect(body).toMatch(/<a href="\/dashboard\/request-log\?request_id(?:=|&#x3D;)[^"]+">/);
   expect(body).toMatch(/scatter-point/);
-  const fresh = await addHouse(app, 'empty');
-  await setQuality(app, fresh.organisationId, { availability: 'everyone' });
-  const empty = await open('/dashboard/autorouter', await signIn(app, fresh.userId));
-  expect(empty.body).toContain('Nothing to preview yet');
-  expect(empty.body).toContain('The chart needs two models with at least 20 judged answers each.');
+  const emptyFixture = await addQualityFixture(app, 'empty');
+  await setQuality(app, emptyFixture.organisationId, { availability: 'everyone' });
+  const emptyPage = await openAutoPage('/dashboard/autorouter', await signIn(app, emptyFixture.userId));
+  expect(emptyPage.body).toContain('Nothing to preview yet');
+  expect(emptyPage.body).toContain('The chart needs two models with at least 20 judged answers each.');
 });
 
-test('scores are for those whom the organisation chose, and settings for those who make them', async () => {
-  const hidden = await addHouse(app, 'hidden');
-  for (let index = 0; index < 20; index += 1) await putRouted(index, hidden);
-  await setQuality(app, hidden.organisationId, { availability: 'admins' });
+test('scores are visible as the organisation decides, and settings only to those who can change them', async () => {
+  const hiddenFixture = await addQualityFixture(app, 'hidden');
+  for (let index = 0; index < 20; index += 1) await insertRouted(index, hiddenFixture);
+  await setQuality(app, hiddenFixture.organisationId, { availability: 'admins' });
   await app.database.query(
     `INSERT INTO engine_setting (engine, organisation_id, settings) VALUES ('autorouter', $1, '{"exclude": ["secret-*"]}')`,
-    [hidden.organisationId],
+    [hiddenFixture.organisationId],
   );
-  const cookie = await signIn(app, hidden.userId);
-  const seen = await data(cookie);
-  expect(seen).toMatchObject({
+  const cookie = await signIn(app, hiddenFixture.userId);
+  const memberData = await data(cookie);
+  expect(memberData).toMatchObject({
     quality_reports: 'closed',
     by_model: [],
     by_bucket: [],
@@ -211,53 +219,57 @@ test('scores are for those whom the organisation chose, and settings for those w
     calibration: [],
     totals: { decisions: 20, measured: { pairs: 0, quality_difference: null } },
   });
-  expect(seen.policy.levels).toEqual({});
-  const { body } = await open('/dashboard/autorouter', cookie);
+  expect(memberData.policy.levels).toEqual({});
+  const { body } = await openAutoPage('/dashboard/autorouter', cookie);
   expect(body).toContain('Quality reports are for administrators');
   expect(body).not.toContain('What the dial would have done');
   expect(body).not.toMatch(/measured/);
-  const ownerCookie = await signedIn(app, hidden.organisationId, 'org_owner');
+  const ownerCookie = await signInMember(app, hiddenFixture.organisationId, 'org_owner');
   await sendJson({ url: app.url, cookie: ownerCookie }, '/dashboard/toggle-admin-mode', { admin_mode: 'on' });
   const owner = await data(ownerCookie);
   expect(owner).toMatchObject({ quality_reports: 'open', totals: { measured: { pairs: 20 } } });
   expect(owner.policy.levels).toEqual({ organisation: { exclude: ['secret-*'] } });
-  await setQuality(app, hidden.organisationId, { availability: 'off' });
+  await setQuality(app, hiddenFixture.organisationId, { availability: 'off' });
   expect(await data(cookie)).toMatchObject({ quality_reports: 'off', by_model: [] });
 });
 
-test('a model that settings exclude is no candidate of the page', async () => {
-  const cookie = await signIn(app, house.userId);
+test('the page does not list a model that settings exclude as a candidate', async () => {
+  const cookie = await signIn(app, fixture.userId);
   await app.database.query(
     `INSERT INTO engine_setting (engine, organisation_id, settings) VALUES ('autorouter', $1, '{"exclude": ["sim-sm*"]}')
      ON CONFLICT ON CONSTRAINT engine_setting_once DO UPDATE SET settings = EXCLUDED.settings`,
-    [house.organisationId],
+    [fixture.organisationId],
   );
   const { candidates } = await data(cookie);
   expect(candidates).toContain('sim-large');
   expect(candidates).not.toContain('sim-small');
 });
 
-test('pairs of another judge are never added to them, and replace them when they are enough', async () => {
-  const cookie = await signIn(app, house.userId);
-  await putRouted(0, house, 'another');
+test('scores of another judge are kept separate, and replace the old ones when there are enough', async () => {
+  const cookie = await signIn(app, fixture.userId);
+  await insertRouted(0, fixture, 'another');
   expect((await data(cookie)).totals.measured).toMatchObject({ pairs: 20 });
-  expect((await open('/dashboard/autorouter', cookie)).body).toContain('has scored too few answers');
-  for (let index = 0; index < 21; index += 1) await putRouted(index, house, 'another');
+  expect((await openAutoPage('/dashboard/autorouter', cookie)).body).toContain('has scored too few answers');
+  for (let index = 0; index < 21; index += 1) await insertRouted(index, fixture, 'another');
   expect((await data(cookie)).totals.measured).toMatchObject({ pairs: 22 });
-  expect((await open('/dashboard/autorouter', cookie)).body).not.toContain('has scored too few answers');
+  expect((await openAutoPage('/dashboard/autorouter', cookie)).body).not.toContain(
+    'has scored too few answers',
+  );
 });
 
-test('the page says when most of the latest requests are of changed traffic', async () => {
-  const changed = await addHouse(app, 'changed');
-  const cookie = await signIn(app, changed.userId);
-  await putRouted(0, changed);
-  await putRouted(1, changed, 'j', 'raised');
-  expect((await open('/dashboard/autorouter', cookie)).body).not.toContain('Your traffic has changed.');
-  await putRouted(2, changed, 'j', 'reference');
-  expect((await open('/dashboard/autorouter', cookie)).body).toContain('Your traffic has changed.');
+test('the page reports that most of the latest requests are unfamiliar', async () => {
+  const changedFixture = await addQualityFixture(app, 'changed');
+  const cookie = await signIn(app, changedFixture.userId);
+  await insertRouted(0, changedFixture);
+  await insertRouted(1, changedFixture, 'j', 'raised');
+  expect((await openAutoPage('/dashboard/autorouter', cookie)).body).not.toContain(
+    'Your traffic has changed.',
+  );
+  await insertRouted(2, changedFixture, 'j', 'reference');
+  expect((await openAutoPage('/dashboard/autorouter', cookie)).body).toContain('Your traffic has changed.');
 });
 
-test('nothing of it is for others', async () => {
-  const other = await addHouse(app, 'elsewhere');
-  expect((await data(await signIn(app, other.userId))).totals.decisions).toBe(0);
+test('the page shows nothing of another organisation', async () => {
+  const otherFixture = await addQualityFixture(app, 'elsewhere');
+  expect((await data(await signIn(app, otherFixture.userId))).totals.decisions).toBe(0);
 });

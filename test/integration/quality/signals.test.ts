@@ -5,19 +5,19 @@ import { AnswerFeedback } from '#product/quality';
 import { startTestApp, type TestApp } from '../../support/app';
 import { administer } from '../../support/postgres';
 import { startSimulator, type Simulator } from '../../support/simulator';
-import { addHouse, askModel, type House, setQuality } from './house';
+import { addQualityFixture, askModel, type QualityFixture, setQuality } from './quality-fixture';
 import { until } from '../../support/until';
 
 let app: TestApp;
 let simulator: Simulator;
-let house: House;
+let fixture: QualityFixture;
 let feedback: AnswerFeedback;
 
 beforeAll(async () => {
   simulator = await startSimulator();
   app = await startTestApp({ sandboxUrl: simulator.url, environment: { AUTO_MODEL: 'sim-small' } });
-  house = await addHouse(app, 'signalled');
-  await setQuality(app, house.organisationId, { availability: 'everyone', sampling_percent: 100 });
+  fixture = await addQualityFixture(app, 'signalled');
+  await setQuality(app, fixture.organisationId, { availability: 'everyone', sampling_percent: 100 });
   feedback = app.application.get(AnswerFeedback, { strict: false });
 });
 afterAll(async () => {
@@ -25,24 +25,24 @@ afterAll(async () => {
   await simulator.stop();
 });
 
-let asked = 0;
-const ask = async (who = house, text = `Sort the list number ${(asked += 1)}, please`) => {
+let questionCount = 0;
+const sendQuestion = async (who = fixture, text = `Sort the list number ${(questionCount += 1)}, please`) => {
   const answer = await askModel(app, who.key, { model: 'auto', messages: [{ role: 'user', content: text }] });
   expect(answer.status).toBe(200);
   await answer.text();
   return answer.headers.get('x-request-id') ?? '';
 };
-/** The next decision believes this of the model that always answers here. */
-const failureOf = async (who = house): Promise<number> => {
+/** Failure probability that the next decision predicts for the model. */
+const predictedFailure = async (who = fixture): Promise<number> => {
   const [row] = await app.database.query<{
     auto_decision: { candidates: { model: string; fail: number }[] };
-  }>('SELECT auto_decision FROM request_record WHERE request_id = $1', [await ask(who)]);
+  }>('SELECT auto_decision FROM request_record WHERE request_id = $1', [await sendQuestion(who)]);
   return row?.auto_decision.candidates.find(({ model }) => model === 'sim-small')?.fail ?? NaN;
 };
 const answerOf = (requestId: string) => ({
   requestId,
-  userId: house.userId,
-  organisationId: house.organisationId,
+  userId: fixture.userId,
+  organisationId: fixture.organisationId,
   model: 'sim-small',
 });
 const retriesOf = (requestId: string) =>
@@ -51,66 +51,71 @@ const retriesOf = (requestId: string) =>
     [requestId],
   );
 
-describe('a thumb', () => {
-  test('down makes failures of the model likelier for its own organisation, and undone less likely again', async () => {
-    const other = await addHouse(app, 'elsewhere');
-    const ids = [await ask(), await ask(), await ask()];
-    const calm = await failureOf();
+describe('A rating', () => {
+  test('of thumbs down raises the predicted failure in its own organisation, and removing it lowers it', async () => {
+    const otherFixture = await addQualityFixture(app, 'elsewhere');
+    const ids = [await sendQuestion(), await sendQuestion(), await sendQuestion()];
+    const failureBefore = await predictedFailure();
     for (const id of ids) await feedback.give(answerOf(id), 'down');
-    await until(async () => (await failureOf()) > calm + 0.05);
-    expect(await failureOf(other)).toBeLessThan(calm + 0.01);
+    await until(async () => (await predictedFailure()) > failureBefore + 0.05);
+    expect(await predictedFailure(otherFixture)).toBeLessThan(failureBefore + 0.01);
     for (const id of ids) await feedback.give(answerOf(id), null);
-    await until(async () => (await failureOf()) < calm + 0.01);
+    await until(async () => (await predictedFailure()) < failureBefore + 0.01);
   });
 });
 
-/** Questions are heard and answered so much later from now on. */
-function later(milliseconds: number): void {
-  ahead += milliseconds;
+/** Moves the clock of the retry detection forward. */
+function advanceClock(milliseconds: number): void {
+  clockOffsetMs += milliseconds;
 }
-let ahead = 0;
+let clockOffsetMs = 0;
 
-describe('asking the same again within a minute', () => {
+describe('A repeated question within a minute', () => {
   beforeAll(() => {
     const retries = app.application.get(AutoRetries, { strict: false });
     const [begin, answered] = [retries.track.bind(retries), retries.answered.bind(retries)];
-    jest.spyOn(retries, 'track').mockImplementation((call, view) => begin(call, view, monotonicMs() + ahead));
+    jest
+      .spyOn(retries, 'track')
+      .mockImplementation((call, view) => begin(call, view, monotonicMs() + clockOffsetMs));
     jest
       .spyOn(retries, 'answered')
-      .mockImplementation((question, model) => answered(question, model, monotonicMs() + ahead));
+      .mockImplementation((question, model) => answered(question, model, monotonicMs() + clockOffsetMs));
   });
   afterAll(() => jest.restoreAllMocks());
 
-  test('counts against the answer, once: a third time is a machine', async () => {
-    const first = await ask(house, 'How does one sort a list?');
-    later(12_000);
-    const second = await ask(house, 'how does one sort a list');
-    later(12_000);
-    const third = await ask(house, 'How does one sort  a list?!');
-    await until(async () => (await retriesOf(first)).length === 1);
-    expect(await retriesOf(first)).toEqual([{ model: 'sim-small' }]);
-    await ask(house, 'How does one sort a linked list?');
-    expect([await retriesOf(second), await retriesOf(third)]).toEqual([[], []]);
+  test('counts once against the answer, and a third repetition is ignored as automated', async () => {
+    const firstId = await sendQuestion(fixture, 'How does one sort a list?');
+    advanceClock(12_000);
+    const secondId = await sendQuestion(fixture, 'how does one sort a list');
+    advanceClock(12_000);
+    const thirdId = await sendQuestion(fixture, 'How does one sort  a list?!');
+    await until(async () => (await retriesOf(firstId)).length === 1);
+    expect(await retriesOf(firstId)).toEqual([{ model: 'sim-small' }]);
+    await sendQuestion(fixture, 'How does one sort a linked list?');
+    expect([await retriesOf(secondId), await retriesOf(thirdId)]).toEqual([[], []]);
   });
 
-  test('counts nothing within seconds, in which nobody has read the answer; nor what follows on it', async () => {
-    const sent = [await ask(house, 'Which list is sorted?'), await ask(house, 'Which list is sorted?')];
-    later(12_000);
-    sent.push(await ask(house, 'Which list is sorted?'));
-    // Of another question, asked again later, it is noted.
-    const read = await ask(house, 'Which list is longest?');
-    later(12_000);
-    await ask(house, 'Which list is longest?');
-    await until(async () => (await retriesOf(read)).length === 1);
-    for (const one of sent) expect(await retriesOf(one)).toEqual([]);
+  test('does not count within seconds, before the answer can have been read, nor in repetitions of it', async () => {
+    const quickIds = [
+      await sendQuestion(fixture, 'Which list is sorted?'),
+      await sendQuestion(fixture, 'Which list is sorted?'),
+    ];
+    advanceClock(12_000);
+    quickIds.push(await sendQuestion(fixture, 'Which list is sorted?'));
+    // A repetition of another question after some time is counted.
+    const readId = await sendQuestion(fixture, 'Which list is longest?');
+    advanceClock(12_000);
+    await sendQuestion(fixture, 'Which list is longest?');
+    await until(async () => (await retriesOf(readId)).length === 1);
+    for (const one of quickIds) expect(await retriesOf(one)).toEqual([]);
   });
 
-  test('said twice counts once, and a thumb on an older answer says nothing of today', async () => {
-    const heard: string[] = [];
-    const deaf = await app.application
+  test('counts once when noted again, and a rating of an old answer has no effect', async () => {
+    const signals: string[] = [];
+    const stopListening = await app.application
       .get(Notifications, { strict: false })
-      .on('auto_signal', (text) => heard.push(text));
-    const [retried, old, last] = [await ask(), await ask(), await ask()];
+      .on('auto_signal', (text) => signals.push(text));
+    const [retried, old, last] = [await sendQuestion(), await sendQuestion(), await sendQuestion()];
     const owner = app.environment['MIGRATION_DATABASE_URL'] ?? '';
     const shift = (minutes: number) =>
       administer(
@@ -122,13 +127,13 @@ describe('asking the same again within a minute', () => {
     for (let at = 0; at < 3; at += 1) await feedback.recordRetry(answerOf(retried), new Date());
     for (const thumb of ['down', 'down', 'up', null, null] as const)
       await feedback.give(answerOf(last), thumb);
-    await until(() => Promise.resolve(heard.length >= 4));
-    deaf();
-    // The books of the house are looked at when the tests end.
+    await until(() => Promise.resolve(signals.length >= 4));
+    stopListening();
+    // Restored, because the consistency check after the tests verifies this record.
     await shift(61);
-    const { organisationId: of } = house;
-    // Failed and answered: asked again; down; up in its place; taken back.
-    expect(heard).toEqual([
+    const { organisationId: of } = fixture;
+    // Counts failed and answered: repeated question, thumbs down, changed to up, removed.
+    expect(signals).toEqual([
       `${of} 1 0 sim-small`,
       `${of} 1 0 sim-small`,
       `${of} -1 1 sim-small`,
@@ -137,15 +142,15 @@ describe('asking the same again within a minute', () => {
     expect(await retriesOf(retried)).toHaveLength(1);
   });
 
-  test('is noted of nobody who did not opt in', async () => {
-    const quiet = await addHouse(app, 'quiet');
-    const first = await ask(quiet, 'Where does the river end?');
-    // Of those who did, one that came later is there.
-    const heard = await ask(house, 'Where does the valley end?');
-    later(12_000);
-    await ask(quiet, 'Where does the river end?');
-    await ask(house, 'Where does the valley end?');
-    await until(async () => (await retriesOf(heard)).length === 1);
-    expect(await retriesOf(first)).toEqual([]);
+  test('is not noted for an organisation that did not opt in', async () => {
+    const quietFixture = await addQualityFixture(app, 'quiet');
+    const firstId = await sendQuestion(quietFixture, 'Where does the river end?');
+    // A later repetition in an organisation that opted in is noted.
+    const notedId = await sendQuestion(fixture, 'Where does the valley end?');
+    advanceClock(12_000);
+    await sendQuestion(quietFixture, 'Where does the river end?');
+    await sendQuestion(fixture, 'Where does the valley end?');
+    await until(async () => (await retriesOf(notedId)).length === 1);
+    expect(await retriesOf(firstId)).toEqual([]);
   });
 });

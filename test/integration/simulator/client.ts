@@ -8,8 +8,8 @@ export const messagesHeaders = {
   'content-type': 'application/json',
 };
 
-/** A client saw this on the wire, to the last byte. */
-export interface Seen {
+/** A response as the client received it, byte for byte. */
+export interface RawResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly bytes: Buffer;
@@ -25,30 +25,34 @@ export interface CallOptions {
   readonly method?: string;
   readonly headers?: Record<string, string>;
   readonly signal?: AbortSignal;
-  /** Hears of everything that has come so far. */
+  /** Called after every chunk with the text received so far. */
   readonly onText?: (text: string) => void;
 }
 
-/** A client without opinions: no retries, no decoding, no pooled connections. */
-export function call(url: string, body: unknown, options: CallOptions = {}): Promise<Seen> {
+/** Sends a request without retries, decoding or connection pooling. */
+export function call(url: string, body: unknown, options: CallOptions = {}): Promise<RawResponse> {
   const payload = body instanceof Uint8Array || typeof body === 'string' ? body : JSON.stringify(body ?? {});
   const headers = options.headers ?? (url.includes('/v1/messages') ? messagesHeaders : openaiHeaders);
-  const started = performance.now();
-  const passed = (): number => performance.now() - started;
+  const startedAt = performance.now();
+  const elapsedMs = (): number => performance.now() - startedAt;
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
-    const seen = { status: 0, headers: {}, headMs: 0, firstByteMs: 0 };
+    const response = { status: 0, headers: {}, headMs: 0, firstByteMs: 0 };
     const finish = (end: string): void => {
-      resolve({ ...seen, end, chunks, bytes: Buffer.concat(chunks), totalMs: passed() });
+      resolve({ ...response, end, chunks, bytes: Buffer.concat(chunks), totalMs: elapsedMs() });
     };
     const { method = 'POST', signal, onText } = options;
     const outgoing = request(
       url,
       { method, headers, agent: false, ...(signal ? { signal } : {}) },
       (incoming) => {
-        Object.assign(seen, { status: incoming.statusCode, headers: incoming.headers, headMs: passed() });
+        Object.assign(response, {
+          status: incoming.statusCode,
+          headers: incoming.headers,
+          headMs: elapsedMs(),
+        });
         incoming.on('data', (chunk: Buffer) => {
-          if (chunks.length === 0) seen.firstByteMs = passed();
+          if (chunks.length === 0) response.firstByteMs = elapsedMs();
           chunks.push(chunk);
           onText?.(Buffer.concat(chunks).toString());
         });
@@ -61,32 +65,32 @@ export function call(url: string, body: unknown, options: CallOptions = {}): Pro
   });
 }
 
-export function jsonOf<Shape>(seen: Seen): Shape {
-  return JSON.parse(seen.bytes.toString()) as Shape;
+export function jsonOf<Shape>(response: RawResponse): Shape {
+  return JSON.parse(response.bytes.toString()) as Shape;
 }
 
-export interface Frame {
+export interface SseFrame {
   readonly event: string;
   readonly data: string;
 }
 
-/** The frames of an event stream, comments left out. */
-export function framesOf(seen: Seen): Frame[] {
-  return seen.bytes
+/** Parses the frames of an event stream and skips comments. */
+export function framesOf(response: RawResponse): SseFrame[] {
+  return response.bytes
     .toString()
     .replaceAll('\r\n', '\n')
     .split('\n\n')
     .map((block) => {
       const lines = block.split('\n');
-      const after = (field: string): string =>
+      const fieldValue = (field: string): string =>
         lines.find((line) => line.startsWith(`${field}: `))?.slice(field.length + 2) ?? '';
-      return { event: after('event'), data: after('data') };
+      return { event: fieldValue('event'), data: fieldValue('data') };
     })
     .filter(({ data }) => data !== '');
 }
 
-export function eventsOf<Shape>(seen: Seen): Shape[] {
-  return framesOf(seen)
+export function eventsOf<Shape>(response: RawResponse): Shape[] {
+  return framesOf(response)
     .filter(({ data }) => data !== '[DONE]')
     .map(({ data }) => JSON.parse(data) as Shape);
 }

@@ -1,7 +1,7 @@
 import { startSimulator, type Simulator } from '../../support/simulator';
-import { call, eventsOf, framesOf, jsonOf, messagesTools, type Seen } from './client';
+import { call, eventsOf, framesOf, jsonOf, messagesTools, type RawResponse } from './client';
 
-interface Block {
+interface MessagesBlock {
   type: string;
   text?: string;
   thinking?: string;
@@ -10,19 +10,19 @@ interface Block {
   name?: string;
   input?: unknown;
 }
-interface Message {
+interface MessagesMessage {
   id: string;
   type: string;
-  content: Block[];
+  content: MessagesBlock[];
   stop_reason: string;
   stop_sequence: string | null;
   usage: Record<string, unknown>;
 }
-interface Event {
+interface MessagesEvent {
   type: string;
   index?: number;
-  message?: Message;
-  content_block?: Block;
+  message?: MessagesMessage;
+  content_block?: MessagesBlock;
   delta?: Record<string, string>;
   usage?: Record<string, unknown>;
 }
@@ -31,42 +31,42 @@ let simulator: Simulator;
 beforeAll(async () => void (simulator = await startSimulator()));
 afterAll(() => simulator.stop());
 
-function say(content: unknown, more: object = {}): Promise<Seen> {
+function sendMessage(content: unknown, more: object = {}): Promise<RawResponse> {
   const body = { model: 'sim-small', max_tokens: 4000, messages: [{ role: 'user', content }], ...more };
   return call(`${simulator.url}/v1/messages`, body);
 }
 
-/** Puts a stream back together, and insists on the order of its events. */
-function assembled(seen: Seen): Pick<Message, 'content' | 'stop_reason' | 'usage'> {
-  const content: Block[] = [];
+/** Assembles a stream and checks the order of its events. */
+function assembleStream(response: RawResponse): Pick<MessagesMessage, 'content' | 'stop_reason' | 'usage'> {
+  const content: MessagesBlock[] = [];
   const inputs: string[] = [];
-  let open = -1;
+  let openIndex = -1;
   let stopReason = '';
   let usage: Record<string, unknown> = {};
-  for (const event of eventsOf<Event>(seen)) {
+  for (const event of eventsOf<MessagesEvent>(response)) {
     switch (event.type) {
       case 'message_start':
         usage = event.message?.usage ?? {};
         break;
       case 'content_block_start':
-        expect([open, event.index]).toEqual([-1, content.length]);
-        open = event.index ?? -1;
+        expect([openIndex, event.index]).toEqual([-1, content.length]);
+        openIndex = event.index ?? -1;
         content.push({ ...event.content_block, type: event.content_block?.type ?? '' });
         break;
       case 'content_block_delta': {
-        expect(event.index).toBe(open);
-        const block = content[open];
+        expect(event.index).toBe(openIndex);
+        const block = content[openIndex];
         const { text, thinking, signature, partial_json: json } = event.delta ?? {};
         if (block && text !== undefined) block.text += text;
         if (block && thinking !== undefined) block.thinking += thinking;
         if (block && signature !== undefined) block.signature += signature;
-        if (json !== undefined) inputs[open] = (inputs[open] ?? '') + json;
+        if (json !== undefined) inputs[openIndex] = (inputs[openIndex] ?? '') + json;
         break;
       }
       case 'content_block_stop': {
-        const block = content[open];
-        if (block?.type === 'tool_use') block.input = JSON.parse(inputs[open] || '{}');
-        open = -1;
+        const block = content[openIndex];
+        if (block?.type === 'tool_use') block.input = JSON.parse(inputs[openIndex] || '{}');
+        openIndex = -1;
         break;
       }
       case 'message_delta':
@@ -78,25 +78,25 @@ function assembled(seen: Seen): Pick<Message, 'content' | 'stop_reason' | 'usage
   return { content, stop_reason: stopReason, usage };
 }
 
-test('a stream says the same as the whole answer, in the order of the style', async () => {
+test('a stream equals the non-streaming response and follows the event order of the API', async () => {
   const prompt = 'hello [[think=3]] [[tokens=8]]';
-  const whole = jsonOf<Message>(await say(prompt));
-  const seen = await say(prompt, { stream: true });
-  expect(whole).toMatchObject({ type: 'message', stop_reason: 'end_turn', stop_sequence: null });
-  expect(whole.content.map(({ type }) => type)).toEqual(['thinking', 'text']);
-  expect(assembled(seen)).toEqual({
-    content: whole.content,
-    stop_reason: whole.stop_reason,
-    usage: whole.usage,
+  const message = jsonOf<MessagesMessage>(await sendMessage(prompt));
+  const response = await sendMessage(prompt, { stream: true });
+  expect(message).toMatchObject({ type: 'message', stop_reason: 'end_turn', stop_sequence: null });
+  expect(message.content.map(({ type }) => type)).toEqual(['thinking', 'text']);
+  expect(assembleStream(response)).toEqual({
+    content: message.content,
+    stop_reason: message.stop_reason,
+    usage: message.usage,
   });
-  const names = framesOf(seen).map(({ event }) => event);
-  expect(names).toEqual(eventsOf<Event>(seen).map(({ type }) => type));
+  const names = framesOf(response).map(({ event }) => event);
+  expect(names).toEqual(eventsOf<MessagesEvent>(response).map(({ type }) => type));
   expect([names[0], ...names.slice(-2)]).toEqual(['message_start', 'message_delta', 'message_stop']);
 });
 
-test('usage keeps cache reads and writes apart from the input', async () => {
+test('usage reports cache reads and writes separately from the input', async () => {
   const prompt = 'hello [[cached=512]] [[cache-write=100]] [[tokens=4]]';
-  const { usage } = jsonOf<Message>(await say(prompt));
+  const { usage } = jsonOf<MessagesMessage>(await sendMessage(prompt));
   expect(usage).toMatchObject({
     input_tokens: Math.ceil(prompt.length / 4),
     cache_read_input_tokens: 512,
@@ -105,23 +105,30 @@ test('usage keeps cache reads and writes apart from the input', async () => {
   });
 });
 
-test('several tools become blocks one after the other, an empty input only an empty piece', async () => {
-  const whole = jsonOf<Message>(await say('go [[tools=2]]', { tools: messagesTools }));
-  const streamed = assembled(await say('go [[tools=2]]', { tools: messagesTools, stream: true }));
-  expect(whole.stop_reason).toBe('tool_use');
-  expect(whole.content.map(({ name, input }) => ({ name, input }))).toEqual([
+test('several tool calls become consecutive blocks, and an empty input becomes one empty delta', async () => {
+  const message = jsonOf<MessagesMessage>(await sendMessage('go [[tools=2]]', { tools: messagesTools }));
+  const streamedMessage = assembleStream(
+    await sendMessage('go [[tools=2]]', { tools: messagesTools, stream: true }),
+  );
+  expect(message.stop_reason).toBe('tool_use');
+  expect(message.content.map(({ name, input }) => ({ name, input }))).toEqual([
     { name: 'get_weather', input: { city: 'sim', days: 2 } },
     { name: 'get_time', input: { zone: 'utc' } },
   ]);
-  expect(streamed.content).toEqual(whole.content);
-  const empty = await say('go [[tools=1]] [[empty-args]]', { tools: messagesTools, stream: true });
-  const pieces = eventsOf<Event>(empty).flatMap(({ delta }) => delta?.['partial_json'] ?? []);
-  expect(pieces).toEqual(['']);
+  expect(streamedMessage.content).toEqual(message.content);
+  const emptyInput = await sendMessage('go [[tools=1]] [[empty-args]]', {
+    tools: messagesTools,
+    stream: true,
+  });
+  const jsonDeltas = eventsOf<MessagesEvent>(emptyInput).flatMap(
+    ({ delta }) => delta?.['partial_json'] ?? [],
+  );
+  expect(jsonDeltas).toEqual(['']);
 });
 
-test('a conversation with tools and signed thinking comes to its end', async () => {
+test('a conversation with tools and signed thinking ends after the results', async () => {
   const question = { role: 'user', content: 'go [[tools=2]] [[think]]' };
-  const first = jsonOf<Message>(await say(question.content, { tools: messagesTools }));
+  const first = jsonOf<MessagesMessage>(await sendMessage(question.content, { tools: messagesTools }));
   const ids = first.content.filter(({ type }) => type === 'tool_use').map(({ id }) => id);
   const results = ids.map((id, index) => ({
     type: 'tool_result',
@@ -133,62 +140,66 @@ test('a conversation with tools and signed thinking comes to its end', async () 
     { role: 'assistant', content: first.content },
     { role: 'user', content: [...results, { type: 'text', text: 'and now?' }] },
   ];
-  const second = jsonOf<Message>(await say('', { tools: messagesTools, messages }));
+  const second = jsonOf<MessagesMessage>(await sendMessage('', { tools: messagesTools, messages }));
   expect(second.stop_reason).toBe('end_turn');
   expect(second.content.at(-1)?.text).toBe('The tools answered: result 0; result 1.');
 });
 
-test('a question may ask for several rounds of tools', async () => {
+test('a prompt can request several rounds of tool calls', async () => {
   const messages: unknown[] = [{ role: 'user', content: 'go [[steps=3]]' }];
   const stops: string[] = [];
   const ids = new Set<string | undefined>();
   for (let round = 0; round < 4; round++) {
-    const answer = jsonOf<Message>(await say('', { tools: messagesTools, messages }));
+    const answer = jsonOf<MessagesMessage>(await sendMessage('', { tools: messagesTools, messages }));
     stops.push(answer.stop_reason);
-    const called = answer.content.find(({ type }) => type === 'tool_use');
-    if (!called) break;
-    ids.add(called.id);
+    const toolUse = answer.content.find(({ type }) => type === 'tool_use');
+    if (!toolUse) break;
+    ids.add(toolUse.id);
     messages.push({ role: 'assistant', content: answer.content });
     messages.push({
       role: 'user',
-      content: [{ type: 'tool_result', tool_use_id: called.id, content: 'ok' }],
+      content: [{ type: 'tool_result', tool_use_id: toolUse.id, content: 'ok' }],
     });
   }
   expect(stops).toEqual(['tool_use', 'tool_use', 'tool_use', 'end_turn']);
   expect(ids.size).toBe(3);
 });
 
-test('stop reasons: limit, stop sequence, refusal', async () => {
-  expect(jsonOf<Message>(await say('[[tokens=9]]', { max_tokens: 4 }))).toMatchObject({
+test('stop_reason reports the token limit, a stop sequence and a refusal', async () => {
+  expect(jsonOf<MessagesMessage>(await sendMessage('[[tokens=9]]', { max_tokens: 4 }))).toMatchObject({
     stop_reason: 'max_tokens',
     usage: { output_tokens: 4 },
   });
-  expect(jsonOf<Message>(await say('[[echo=one two]]', { stop_sequences: [' two'] }))).toMatchObject({
+  expect(
+    jsonOf<MessagesMessage>(await sendMessage('[[echo=one two]]', { stop_sequences: [' two'] })),
+  ).toMatchObject({
     stop_reason: 'stop_sequence',
     stop_sequence: ' two',
     content: [{ type: 'text', text: 'one' }],
   });
-  expect(jsonOf<Message>(await say('[[filter=answer]]')).stop_reason).toBe('refusal');
+  expect(jsonOf<MessagesMessage>(await sendMessage('[[filter=answer]]')).stop_reason).toBe('refusal');
 });
 
-test('count_tokens counts what the answer bills', async () => {
+test('count_tokens equals the billed input tokens', async () => {
   const messages = [{ role: 'user', content: 'hello there [[cached=20]]' }];
   const request = { model: 'sim-small', system: 'Be brief.', tools: messagesTools, messages };
-  const counted = jsonOf<{ input_tokens: number }>(
+  const tokenCount = jsonOf<{ input_tokens: number }>(
     await call(`${simulator.url}/v1/messages/count_tokens`, request),
   );
-  const { usage } = jsonOf<Message>(
+  const { usage } = jsonOf<MessagesMessage>(
     await call(`${simulator.url}/v1/messages`, { ...request, max_tokens: 50 }),
   );
   const characters = 'hello there [[cached=20]]Be brief.'.length + JSON.stringify(messagesTools).length;
-  expect(counted).toEqual({ input_tokens: Math.ceil(characters / 4) + 20 });
-  expect(Number(usage['input_tokens']) + Number(usage['cache_read_input_tokens'])).toBe(counted.input_tokens);
+  expect(tokenCount).toEqual({ input_tokens: Math.ceil(characters / 4) + 20 });
+  expect(Number(usage['input_tokens']) + Number(usage['cache_read_input_tokens'])).toBe(
+    tokenCount.input_tokens,
+  );
 });
 
-test('a schema in output_config is obeyed', async () => {
+test('a schema in output_config is followed', async () => {
   const schema = { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] };
-  const answer = jsonOf<Message>(
-    await say('give', { output_config: { format: { type: 'json_schema', schema } } }),
+  const answer = jsonOf<MessagesMessage>(
+    await sendMessage('give', { output_config: { format: { type: 'json_schema', schema } } }),
   );
   expect(JSON.parse(answer.content[0]?.text ?? '')).toEqual({ ok: false });
 });

@@ -7,7 +7,7 @@ import { call } from './client';
 
 const body = { model: 'sim-small', messages: [{ role: 'user', content: 'hello [[tokens=20]] [[pace=5]]' }] };
 
-test('it runs on its own, says where it listens, and finishes its answers on SIGTERM', async () => {
+test('the simulator runs as a process, prints its URLs and completes open responses on SIGTERM', async () => {
   const simulator = await spawnSimulator(['--name', 'solo', '--region', 'eu', '--lane', 'second:us']);
   expect(simulator.lanes.map(({ name, region }) => [name, region])).toEqual([
     ['solo', 'eu'],
@@ -16,19 +16,19 @@ test('it runs on its own, says where it listens, and finishes its answers on SIG
   const pending = call(`${simulator.url}/v1/chat/completions`, { ...body, stream: true });
   await simulator.waitForRequests(1);
   await simulator.stop();
-  const seen = await pending;
-  expect([seen.end, seen.bytes.toString().endsWith('[DONE]\n\n')]).toEqual(['complete', true]);
+  const response = await pending;
+  expect([response.end, response.bytes.toString().endsWith('[DONE]\n\n')]).toEqual(['complete', true]);
   expect(await simulator.program.ended).toBe(0);
 });
 
-test('it does not outlive the process that started it', async () => {
+test('the simulator exits with the process that started it', async () => {
   const simulator = await spawnSimulator();
   expect(await simulator.program.finish(10_000)).toMatchObject({ code: 0, late: false });
 });
 
-test('it ends as well when its starter is killed and leaves no pipe behind', async () => {
+test('the simulator exits when its parent process is killed and leaves no pipe behind', async () => {
   const simulator = await spawnSimulator(['--name', 'outer']);
-  const starter = spawn(
+  const parentProcess = spawn(
     process.execPath,
     [
       '-e',
@@ -38,14 +38,14 @@ test('it ends as well when its starter is killed and leaves no pipe behind', asy
     ],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
-  const [line] = (await once(starter.stdout, 'data')) as [Buffer];
+  const [line] = (await once(parentProcess.stdout, 'data')) as [Buffer];
   const { controlUrl } = JSON.parse(line.toString()) as { controlUrl: string };
   const waiting = call(`${controlUrl}/wait?timeout_ms=20000`, undefined, { method: 'GET' });
-  starter.kill('SIGKILL');
+  parentProcess.kill('SIGKILL');
   expect((await waiting).end).toMatch(/^ECONN/);
   await simulator.stop();
 });
 
-test('a flag that makes no sense ends it before it listens', async () => {
+test('an invalid flag ends the process before it listens', async () => {
   await expect(spawnSimulator(['--port', 'x'])).rejects.toThrow(/ended with 1: simulator: --port/);
 });

@@ -1,10 +1,18 @@
 import { startSimulator, type Simulator } from '../../support/simulator';
-import { call, chatTools, jsonOf, messagesHeaders, messagesTools, openaiHeaders, type Seen } from './client';
+import {
+  call,
+  chatTools,
+  jsonOf,
+  messagesHeaders,
+  messagesTools,
+  openaiHeaders,
+  type RawResponse,
+} from './client';
 
-interface OpenaiError {
+interface StrictOpenaiError {
   error: { message: string; type: string; param: string | null; code: string | null };
 }
-interface MessagesError {
+interface StrictMessagesError {
   type: string;
   error: { type: string; message: string; details?: unknown };
 }
@@ -14,14 +22,14 @@ beforeAll(async () => void (simulator = await startSimulator()));
 afterAll(() => simulator.stop());
 
 const user = { role: 'user', content: 'hello' };
-const calling = {
+const toolCallMessage = {
   role: 'assistant',
   content: null,
   tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'get_time', arguments: '{}' } }],
 };
-const answering = { role: 'tool', tool_call_id: 'call_1', content: 'noon' };
+const toolResultMessage = { role: 'tool', tool_call_id: 'call_1', content: 'noon' };
 
-function chat(more: object): Promise<Seen> {
+function sendChat(more: object): Promise<RawResponse> {
   return call(`${simulator.url}/v1/chat/completions`, { model: 'sim-small', messages: [user], ...more });
 }
 
@@ -44,17 +52,23 @@ test.each<[string, object, number, string | null, string | RegExp]>([
   ],
   [
     'a tool without an object schema',
-    toolWith({ type: 'string' }),
+    withTool({ type: 'string' }),
     400,
     'invalid_function_parameters',
     /type: "object"/,
   ],
-  ['a call without its answer', { messages: [user, calling, user] }, 400, 'invalid_value', /call_1/],
-  ['a call at the end', { messages: [user, calling] }, 400, 'invalid_value', /call_1/],
-  ['an answer without its call', { messages: [user, answering] }, 400, 'invalid_value', /role 'tool'/],
+  ['a call without its answer', { messages: [user, toolCallMessage, user] }, 400, 'invalid_value', /call_1/],
+  ['a call at the end', { messages: [user, toolCallMessage] }, 400, 'invalid_value', /call_1/],
+  [
+    'an answer without its call',
+    { messages: [user, toolResultMessage] },
+    400,
+    'invalid_value',
+    /role 'tool'/,
+  ],
   [
     'an answer with another id',
-    { messages: [user, calling, { ...answering, tool_call_id: 'call_2' }] },
+    { messages: [user, toolCallMessage, { ...toolResultMessage, tool_call_id: 'call_2' }] },
     400,
     'invalid_value',
     /role 'tool'/,
@@ -87,7 +101,7 @@ test.each<[string, object, number, string | null, string | RegExp]>([
   ['null content', { messages: [{ role: 'user', content: null }] }, 400, 'invalid_type', /content/],
   [
     'an image from an assistant',
-    { messages: [{ role: 'assistant', content: [image()] }] },
+    { messages: [{ role: 'assistant', content: [imagePart()] }] },
     400,
     'invalid_value',
     /assistant/,
@@ -107,7 +121,7 @@ test.each<[string, object, number, string | null, string | RegExp]>([
     'content_filter',
     /filtered/,
   ],
-  ['a loose strict schema', looseSchema(), 400, 'invalid_json_schema', /additionalProperties/],
+  ['a loose strict schema', withLooseSchema(), 400, 'invalid_json_schema', /additionalProperties/],
   [
     'reasoning_content to a model that shows none',
     { messages: [user, { role: 'assistant', content: 'x', reasoning_content: 'y' }] },
@@ -116,9 +130,9 @@ test.each<[string, object, number, string | null, string | RegExp]>([
     /reasoning_content/,
   ],
 ])('chat refuses %s', async (_name, more, status, code, message) => {
-  const seen = await chat(more);
-  const { error } = jsonOf<OpenaiError>(seen);
-  expect({ status: seen.status, code: error.code, type: error.type }).toEqual({
+  const response = await sendChat(more);
+  const { error } = jsonOf<StrictOpenaiError>(response);
+  expect({ status: response.status, code: error.code, type: error.type }).toEqual({
     status,
     code,
     type: 'invalid_request_error',
@@ -126,24 +140,24 @@ test.each<[string, object, number, string | null, string | RegExp]>([
   expect(error.message).toMatch(message);
 });
 
-function toolWith(parameters: object): object {
+function withTool(parameters: object): object {
   return { tools: [{ type: 'function', function: { name: 'f', parameters } }] };
 }
 
-function image(): object {
+function imagePart(): object {
   return { type: 'image_url', image_url: { url: 'https://example.com/a.png' } };
 }
 
-function looseSchema(): object {
+function withLooseSchema(): object {
   const schema = { type: 'object', properties: {} };
   return { response_format: { type: 'json_schema', json_schema: { name: 'x', strict: true, schema } } };
 }
 
-const use = { type: 'tool_use', id: 'toolu_1', name: 'get_time', input: {} };
+const toolUse = { type: 'tool_use', id: 'toolu_1', name: 'get_time', input: {} };
 const result = { type: 'tool_result', tool_use_id: 'toolu_1', content: 'noon' };
-const asking = { role: 'assistant', content: [use] };
+const toolUseMessage = { role: 'assistant', content: [toolUse] };
 
-function say(more: object): Promise<Seen> {
+function sendMessages(more: object): Promise<RawResponse> {
   const body = { model: 'sim-small', max_tokens: 100, messages: [user], ...more };
   return call(`${simulator.url}/v1/messages`, body);
 }
@@ -189,7 +203,7 @@ test.each<[string, object, number, string, string | RegExp]>([
   ],
   [
     'a tool_use without its result',
-    { messages: [user, asking, user] },
+    { messages: [user, toolUseMessage, user] },
     400,
     'invalid_request_error',
     /without `tool_result` blocks immediately after: toolu_1/,
@@ -203,7 +217,7 @@ test.each<[string, object, number, string, string | RegExp]>([
   ],
   [
     'a result after text',
-    { messages: [user, asking, { role: 'user', content: [{ type: 'text', text: 'x' }, result] }] },
+    { messages: [user, toolUseMessage, { role: 'user', content: [{ type: 'text', text: 'x' }, result] }] },
     400,
     'invalid_request_error',
     /must come first/,
@@ -271,9 +285,9 @@ test.each<[string, object, number, string, string | RegExp]>([
     'prompt is too long: 1001 tokens > 1000 maximum',
   ],
 ])('messages refuses %s', async (_name, more, status, type, message) => {
-  const seen = await say(more);
-  const body = jsonOf<MessagesError>(seen);
-  expect({ status: seen.status, type: body.type, kind: body.error.type }).toEqual({
+  const response = await sendMessages(more);
+  const body = jsonOf<StrictMessagesError>(response);
+  expect({ status: response.status, type: body.type, kind: body.error.type }).toEqual({
     status,
     type: 'error',
     kind: type,
@@ -281,14 +295,24 @@ test.each<[string, object, number, string, string | RegExp]>([
   expect(body.error.message).toMatch(message);
 });
 
-test("chat takes its own answers back, and as the vendor's client completes them", async () => {
-  const [{ function: called, ...asked }] = calling.tool_calls as [(typeof calling.tool_calls)[0]];
-  const completed = { ...asked, function: { ...called, parsed_arguments: {} } };
-  const sentBack = { ...calling, tool_calls: [completed], refusal: null, annotations: [], parsed: null };
-  expect((await chat({ messages: [user, sentBack, answering], tools: chatTools })).status).toBe(200);
+test("chat accepts its own replies, also as completed by the vendor's client", async () => {
+  const [{ function: called, ...asked }] = toolCallMessage.tool_calls as [
+    (typeof toolCallMessage.tool_calls)[0],
+  ];
+  const completedCall = { ...asked, function: { ...called, parsed_arguments: {} } };
+  const completedMessage = {
+    ...toolCallMessage,
+    tool_calls: [completedCall],
+    refusal: null,
+    annotations: [],
+    parsed: null,
+  };
+  expect(
+    (await sendChat({ messages: [user, completedMessage, toolResultMessage], tools: chatTools })).status,
+  ).toBe(200);
 });
 
-test('messages takes what agents send: system in the middle, deferred tools, adaptive thinking, any query', async () => {
+test('messages accepts system messages inside a conversation, deferred tools, adaptive thinking and any query', async () => {
   const tools = [{ ...messagesTools[0], defer_loading: true, cache_control: { type: 'ephemeral' } }];
   const body = {
     model: 'sim-small',
@@ -301,16 +325,16 @@ test('messages takes what agents send: system in the middle, deferred tools, ada
     metadata: { user_id: '{"session_id":"x"}' },
     messages: [user, { role: 'system', content: 'Now be kind.' }, { role: 'assistant', content: 'ok' }, user],
   };
-  const seen = await call(`${simulator.url}/v1/messages?beta=true`, body);
-  expect([seen.status, seen.bytes.toString()]).toEqual([200, expect.stringContaining('end_turn')]);
+  const response = await call(`${simulator.url}/v1/messages?beta=true`, body);
+  expect([response.status, response.bytes.toString()]).toEqual([200, expect.stringContaining('end_turn')]);
 });
 
-test('lenient roles let a role come twice', async () => {
-  const lenient = await startSimulator({ roles: 'lenient' });
+test('lenient roles allow two consecutive messages of one role', async () => {
+  const lenientSimulator = await startSimulator({ roles: 'lenient' });
   const body = { model: 'sim-small', max_tokens: 10, messages: [user, user] };
-  const seen = await call(`${lenient.url}/v1/messages`, body);
-  await lenient.stop();
-  expect(seen.status).toBe(200);
+  const response = await call(`${lenientSimulator.url}/v1/messages`, body);
+  await lenientSimulator.stop();
+  expect(response.status).toBe(200);
 });
 
 test.each<[string, object, RegExp]>([
@@ -344,12 +368,12 @@ test.each<[string, object, RegExp]>([
   ],
   ['a nested chat tool', { input: 'x', tools: chatTools }, /Missing required parameter: 'tools\[0\]\.name'/],
 ])('responses refuses %s', async (_name, more, message) => {
-  const seen = await call(`${simulator.url}/v1/responses`, { model: 'sim-small', ...more });
-  expect(seen.status).toBe(400);
-  expect(jsonOf<OpenaiError>(seen).error.message).toMatch(message);
+  const response = await call(`${simulator.url}/v1/responses`, { model: 'sim-small', ...more });
+  expect(response.status).toBe(400);
+  expect(jsonOf<StrictOpenaiError>(response).error.message).toMatch(message);
 });
 
-test('each style wants its own key, and the messages style a version', async () => {
+test('each API format requires its own key header, and Messages a version', async () => {
   const status = async (path: string, headers: Record<string, string>): Promise<number> =>
     (
       await call(
@@ -358,22 +382,25 @@ test('each style wants its own key, and the messages style a version', async () 
         { headers },
       )
     ).status;
-  const version = { 'anthropic-version': '2023-06-01' };
+  const versionHeader = { 'anthropic-version': '2023-06-01' };
   expect(await status('/v1/chat/completions', {})).toBe(401);
   expect(await status('/v1/chat/completions', { authorization: 'Bearer other' })).toBe(401);
   expect(await status('/v1/chat/completions', { 'x-api-key': 'sim-key' })).toBe(401);
   expect(await status('/v1/chat/completions', openaiHeaders)).toBe(200);
-  expect(await status('/v1/messages', version)).toBe(401);
-  expect(await status('/v1/messages', { 'x-api-key': 'other', ...version })).toBe(401);
+  expect(await status('/v1/messages', versionHeader)).toBe(401);
+  expect(await status('/v1/messages', { 'x-api-key': 'other', ...versionHeader })).toBe(401);
   expect(await status('/v1/messages', { 'x-api-key': 'sim-key' })).toBe(400);
   expect(await status('/v1/messages', messagesHeaders)).toBe(200);
-  expect(await status('/v1/messages', { authorization: 'Bearer sim-key', ...version })).toBe(200);
+  expect(await status('/v1/messages', { authorization: 'Bearer sim-key', ...versionHeader })).toBe(200);
 });
 
-test('unknown routes, wrong verbs and broken JSON are refused like the vendors do', async () => {
+test('unknown routes, wrong methods and malformed JSON return the error of the vendor', async () => {
   expect((await call(`${simulator.url}/v1/nothing`, {})).status).toBe(404);
-  const get = { method: 'GET', headers: openaiHeaders };
-  expect((await call(`${simulator.url}/v1/chat/completions`, undefined, get)).status).toBe(405);
-  const broken = await call(`${simulator.url}/v1/messages`, '{"model":');
-  expect([broken.status, jsonOf<MessagesError>(broken).error.type]).toEqual([400, 'invalid_request_error']);
+  const getOptions = { method: 'GET', headers: openaiHeaders };
+  expect((await call(`${simulator.url}/v1/chat/completions`, undefined, getOptions)).status).toBe(405);
+  const malformed = await call(`${simulator.url}/v1/messages`, '{"model":');
+  expect([malformed.status, jsonOf<StrictMessagesError>(malformed).error.type]).toEqual([
+    400,
+    'invalid_request_error',
+  ]);
 });

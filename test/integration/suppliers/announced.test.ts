@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-test('a new secret, a changed one and a disabled one reach the running service', async () => {
+test('the running service applies new, changed and disabled secrets', async () => {
   const [catalogue, editor, store] = [CatalogueEditor, CredentialEditor, CredentialStore].map((type) =>
     app.application.get<unknown>(type),
   ) as [CatalogueEditor, CredentialEditor, CredentialStore];
@@ -17,23 +17,25 @@ test('a new secret, a changed one and a disabled one reach the running service',
   );
   const put = (secret: string) =>
     app.database.transaction((tx) => editor.put(tx, { providerId, label: 'key', kind: 'bearer', secret }));
-  const tokenIs = (token: string | undefined) => () => {
+  const hasToken = (token: string | undefined) => () => {
     const credential = store.resolve(providerId);
     return (credential?.kind === 'bearer' ? credential.token : undefined) === token;
   };
   const { id } = await put('sk-canary-first');
-  await until(tokenIs('sk-canary-first'));
+  await until(hasToken('sk-canary-first'));
   await put('sk-canary-second');
-  await until(tokenIs('sk-canary-second'));
+  await until(hasToken('sk-canary-second'));
   await app.database.transaction((tx) => editor.disable(tx, id));
-  await until(tokenIs(undefined));
+  await until(hasToken(undefined));
   expect(app.log.join('\n')).not.toContain('canary');
 });
 
-test('an address on the inside is refused by the running service', async () => {
+test('the running service refuses a provider with a private address', async () => {
   const catalogue = app.application.get(CatalogueEditor);
-  const inside = { name: 'inside', style: 'openai-style', baseUrl: 'https://192.168.0.1' };
-  await expect(app.database.transaction((tx) => catalogue.upsertProvider(tx, inside))).rejects.toMatchObject({
+  const privateProvider = { name: 'inside', style: 'openai-style', baseUrl: 'https://192.168.0.1' };
+  await expect(
+    app.database.transaction((tx) => catalogue.upsertProvider(tx, privateProvider)),
+  ).rejects.toMatchObject({
     code: 'invalid_provider',
   });
 });

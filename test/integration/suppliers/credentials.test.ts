@@ -7,55 +7,55 @@ import {
 } from '#product/catalogue';
 import { Logger } from '#inside/boot/packages';
 import { MasterKeys, masterKeyOf, rewrapColumn, SecretBox } from '#product/platform';
-import { CatalogueHouse, refusal } from '../catalogue/catalogue-house';
+import { CatalogueFixture, errorWithCode } from '../catalogue/catalogue-fixture';
 import type { CatalogueSnapshot } from '../../../src/catalogue/snapshot';
 
 const secret = 'sk-canary-0123456789';
 
-let house: CatalogueHouse;
+let fixture: CatalogueFixture;
 let editor: CredentialEditor;
 let north: { id: number };
 beforeAll(async () => {
   Logger.overrideLogger(false);
-  house = await CatalogueHouse.open();
+  fixture = await CatalogueFixture.open();
   editor = new CredentialEditor(boxOf('first-master'));
-  north = await house.provider('north');
+  north = await fixture.provider('north');
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
 const boxOf = (setting: string): SecretBox => new SecretBox(MasterKeys.parse(setting));
 
-/** A store as a node has it, loaded once. */
-async function storeWith(setting: string): Promise<CredentialStore> {
+/** Loads a credential store once, like a node with this master key. */
+async function loadStore(setting: string): Promise<CredentialStore> {
   let load: ((snapshot: CatalogueSnapshot) => Promise<void>) | undefined;
   const follow = (follower: typeof load): void => void (load = follower);
-  const credentials = house.database.source.getRepository(ProviderCredential);
+  const credentials = fixture.database.source.getRepository(ProviderCredential);
   const store = new CredentialStore(credentials, boxOf(setting), { follow });
-  await load?.(await house.snapshot());
+  await load?.(await fixture.snapshot());
   return store;
 }
 
 const put = (label: string, text = secret, providerId = north.id) =>
-  house.write((tx) => editor.put(tx, { providerId, label, kind: 'bearer', secret: text }));
+  fixture.write((tx) => editor.put(tx, { providerId, label, kind: 'bearer', secret: text }));
 
-test('a stored secret is shown as its last four characters and resolves to itself', async () => {
-  const stored = await put('main');
-  expect(stored).toMatchObject({
+test('a stored secret shows its last four characters and resolves to its text', async () => {
+  const storedCredential = await put('main');
+  expect(storedCredential).toMatchObject({
     label: 'main',
     kind: 'bearer',
     last4: '6789',
     fits: true,
     health: 'unknown',
   });
-  expect(JSON.stringify(stored)).not.toContain('canary');
-  const store = await storeWith('first-master');
-  expect(store.resolve(north.id)).toEqual({ kind: 'bearer', id: stored.id, token: secret });
+  expect(JSON.stringify(storedCredential)).not.toContain('canary');
+  const store = await loadStore('first-master');
+  expect(store.resolve(north.id)).toEqual({ kind: 'bearer', id: storedCredential.id, token: secret });
   expect(store.resolve(999)).toBeNull();
   expect(store.stateOf(999)).toBe('missing');
 });
 
-test('the database does not hold it in the clear', async () => {
-  const rows = await house.database.query<Record<string, unknown>>('SELECT * FROM provider_credential');
+test('the database contains no plain-text secret', async () => {
+  const rows = await fixture.database.query<Record<string, unknown>>('SELECT * FROM provider_credential');
   expect(rows.length).toBeGreaterThan(0);
   for (const row of rows) {
     for (const value of Object.values(row)) {
@@ -64,57 +64,57 @@ test('the database does not hold it in the clear', async () => {
   }
 });
 
-test('the same label takes the new secret in its place', async () => {
-  const before = await put('main');
-  const after = await put('main', 'sk-another-abcdefgh');
-  expect(after).toMatchObject({ id: before.id, last4: 'efgh' });
-  expect(await house.write((tx) => editor.list(tx, north.id))).toHaveLength(1);
+test('a secret with the same label replaces the former one', async () => {
+  const firstCredential = await put('main');
+  const secondCredential = await put('main', 'sk-another-abcdefgh');
+  expect(secondCredential).toMatchObject({ id: firstCredential.id, last4: 'efgh' });
+  expect(await fixture.write((tx) => editor.list(tx, north.id))).toHaveLength(1);
 });
 
-test('another host, past the editor: the secret no longer opens and has to be entered again', async () => {
-  const { id } = await house.provider('moving');
+test('a host changed outside the editor makes the secret unreadable until it is entered again', async () => {
+  const { id } = await fixture.provider('moving');
   await put('key', secret, id);
   const move = (baseUrl: string) =>
-    house.database.query('UPDATE provider SET base_url = $2 WHERE id = $1', [id, baseUrl]);
+    fixture.database.query('UPDATE provider SET base_url = $2 WHERE id = $1', [id, baseUrl]);
   await move('https://moving.example/another/path');
-  expect((await storeWith('first-master')).stateOf(id)).toBe('ready');
+  expect((await loadStore('first-master')).stateOf(id)).toBe('ready');
   for (const baseUrl of [
     'https://elsewhere.example',
     'http://moving.example',
     'https://moving.example:8443',
   ]) {
     await move(baseUrl);
-    const store = await storeWith('first-master');
+    const store = await loadStore('first-master');
     expect([baseUrl, store.resolve(id), store.stateOf(id)]).toEqual([baseUrl, null, 'unreadable']);
-    expect(await house.write((tx) => editor.list(tx, id))).toMatchObject([{ fits: false }]);
+    expect(await fixture.write((tx) => editor.list(tx, id))).toMatchObject([{ fits: false }]);
   }
   await put('key', 'sk-entered-again', id);
-  expect((await storeWith('first-master')).resolve(id)).toMatchObject({ token: 'sk-entered-again' });
+  expect((await loadStore('first-master')).resolve(id)).toMatchObject({ token: 'sk-entered-again' });
 });
 
-test('another host, by the editor: the secret is wiped; another path keeps it', async () => {
-  const { id } = await house.provider('leading');
+test('the editor deletes the secret when the host changes and keeps it when only the path changes', async () => {
+  const { id } = await fixture.provider('leading');
   await put('key', secret, id);
-  const move = (baseUrl: string) => house.write((tx) => house.editor.upsertProvider(tx, { id, baseUrl }));
+  const move = (baseUrl: string) => fixture.write((tx) => fixture.editor.upsertProvider(tx, { id, baseUrl }));
   await move('https://leading.example/another/path');
-  expect((await storeWith('first-master')).stateOf(id)).toBe('ready');
+  expect((await loadStore('first-master')).stateOf(id)).toBe('ready');
   await move('https://elsewhere.example');
   await move('https://leading.example');
-  expect((await storeWith('first-master')).stateOf(id)).toBe('missing');
-  expect(await house.write((tx) => editor.list(tx, id))).toEqual([]);
+  expect((await loadStore('first-master')).stateOf(id)).toBe('missing');
+  expect(await fixture.write((tx) => editor.list(tx, id))).toEqual([]);
 });
 
-test('where the tokens of a pool are renewed is bound like the host', async () => {
+test('pool tokens are bound to the host of their token URL', async () => {
   const oauth = (token_url: string) => ({
     name: 'pool',
     style: 'native-oauth',
     baseUrl: 'https://pool.example',
     settings: { oauth: { token_url } },
   });
-  const { id } = await house.write((tx) =>
-    house.editor.upsertProvider(tx, oauth('https://auth.example/token')),
+  const { id } = await fixture.write((tx) =>
+    fixture.editor.upsertProvider(tx, oauth('https://auth.example/token')),
   );
-  await house.write((tx) =>
+  await fixture.write((tx) =>
     editor.put(tx, {
       providerId: id,
       label: 'one',
@@ -122,46 +122,46 @@ test('where the tokens of a pool are renewed is bound like the host', async () =
       secret: { accessToken: 'a', refreshToken: 'r' },
     }),
   );
-  expect((await storeWith('first-master')).tokensOf(id)).toHaveLength(1);
-  await house.write((tx) => house.editor.upsertProvider(tx, oauth('https://thief.example/token')));
-  expect((await storeWith('first-master')).tokensOf(id)).toHaveLength(0);
+  expect((await loadStore('first-master')).tokensOf(id)).toHaveLength(1);
+  await fixture.write((tx) => fixture.editor.upsertProvider(tx, oauth('https://thief.example/token')));
+  expect((await loadStore('first-master')).tokensOf(id)).toHaveLength(0);
 });
 
-test('a ciphertext copied into another row opens nothing', async () => {
-  const [source, target] = [await house.provider('source'), await house.provider('target')];
+test('a ciphertext copied to another row cannot be decrypted', async () => {
+  const [source, target] = [await fixture.provider('source'), await fixture.provider('target')];
   await put('key', 'sk-of-the-source', source.id);
   await put('key', 'sk-of-the-target', target.id);
-  await house.database.query(
+  await fixture.database.query(
     `UPDATE provider_credential t SET ciphertext = s.ciphertext, nonce = s.nonce, wrapped_key = s.wrapped_key, host = s.host
      FROM provider_credential s WHERE s.provider_id = $1 AND t.provider_id = $2`,
     [source.id, target.id],
   );
-  const store = await storeWith('first-master');
+  const store = await loadStore('first-master');
   expect(store.resolve(source.id)).toMatchObject({ token: 'sk-of-the-source' });
   expect(store.stateOf(target.id)).toBe('unreadable');
 });
 
-test('disabled, the secret is wiped and the label is free again', async () => {
-  const { id } = await house.provider('leaving');
-  const stored = await put('key', secret, id);
-  await house.write((tx) => editor.disable(tx, stored.id));
-  expect((await storeWith('first-master')).stateOf(id)).toBe('missing');
-  const [row] = await house.database.query<{ size: number }>(
+test('disabling a credential deletes the secret and frees the label', async () => {
+  const { id } = await fixture.provider('leaving');
+  const storedCredential = await put('key', secret, id);
+  await fixture.write((tx) => editor.disable(tx, storedCredential.id));
+  expect((await loadStore('first-master')).stateOf(id)).toBe('missing');
+  const [row] = await fixture.database.query<{ size: number }>(
     'SELECT length(ciphertext || nonce || wrapped_key) AS size FROM provider_credential WHERE id = $1',
-    [stored.id],
+    [storedCredential.id],
   );
   expect(row?.size).toBe(0);
-  await expect(house.write((tx) => editor.disable(tx, stored.id))).rejects.toMatchObject(
-    refusal('not_found'),
+  await expect(fixture.write((tx) => editor.disable(tx, storedCredential.id))).rejects.toMatchObject(
+    errorWithCode('not_found'),
   );
-  expect((await put('key', secret, id)).id).not.toBe(stored.id);
+  expect((await put('key', secret, id)).id).not.toBe(storedCredential.id);
 });
 
-test('a provider that is removed takes its secrets with it', async () => {
-  const { id } = await house.provider('closing');
+test('removing a provider deletes its secrets', async () => {
+  const { id } = await fixture.provider('closing');
   await put('key', secret, id);
-  await house.write((tx) => house.editor.removeProvider(tx, id));
-  const [row] = await house.database.query<{ size: number }>(
+  await fixture.write((tx) => fixture.editor.removeProvider(tx, id));
+  const [row] = await fixture.database.query<{ size: number }>(
     'SELECT length(ciphertext || nonce || wrapped_key) AS size FROM provider_credential WHERE provider_id = $1',
     [id],
   );
@@ -175,52 +175,52 @@ test.each([
   ['sigv4', { accessKeyId: 'AKID' }, 'secret.secretAccessKey'],
   ['sigv4', 'AKID', 'secret'],
   ['oauth-pool', { accessToken: 'a', expiresAt: 'soon' }, 'secret.expiresAt'],
-] as const)('refused as %s: %j', async (kind, text, param) => {
-  const refused = house.write((tx) =>
+] as const)('refuses a %s credential with the secret %j', async (kind, text, param) => {
+  const attempt = fixture.write((tx) =>
     editor.put(tx, { providerId: north.id, label: 'bad', kind, secret: text }),
   );
-  await expect(refused).rejects.toMatchObject({ code: 'validation_error', options: { param } });
+  await expect(attempt).rejects.toMatchObject({ code: 'validation_error', options: { param } });
 });
 
-describe('another master key', () => {
-  test('that cannot read what is stored stops the boot', async () => {
-    await expect(storeWith('second-master')).rejects.toThrow('MASTER_KEY cannot read');
+describe('A changed master key', () => {
+  test('prevents the start when it cannot read stored secrets', async () => {
+    await expect(loadStore('second-master')).rejects.toThrow('MASTER_KEY cannot read');
   });
 
-  test('beside the former one reads both, and rewrapping in batches can be resumed', async () => {
-    const { id } = await house.provider('many');
+  test('reads both together with the former key, and rewrapping in batches can be resumed', async () => {
+    const { id } = await fixture.provider('many');
     for (let n = 0; n < 5; n += 1) await put(`key ${n}`, `sk-number-${n}-abcdef`, id);
     const [from, to] = [masterKeyOf('first-master'), masterKeyOf('second-master')];
     const ciphertexts = () =>
-      house.database.query(
+      fixture.database.query(
         'SELECT id, ciphertext FROM provider_credential WHERE disabled_at IS NULL ORDER BY id',
       );
-    const before = await ciphertexts();
+    const ciphertextsBefore = await ciphertexts();
     let batches = 0;
-    const interrupted = {
+    const interruptedDatabase = {
       transaction: <T>(work: (tx: never) => Promise<T>) =>
         ++batches === 3
           ? Promise.reject(new Error('the power went'))
-          : house.database.transaction(work as never),
-    } as unknown as typeof house.database;
-    const rewrapIn = (database: typeof house.database) =>
+          : fixture.database.transaction(work as never),
+    } as unknown as typeof fixture.database;
+    const rewrapOn = (database: typeof fixture.database) =>
       Promise.all(
         sealedCredentials.map((column) => rewrapColumn(database, column, { from, to }, { batch: 2 })),
       );
-    await expect(rewrapIn(interrupted)).rejects.toThrow('the power went');
-    const [first] = await rewrapIn(house.database);
+    await expect(rewrapOn(interruptedDatabase)).rejects.toThrow('the power went');
+    const [first] = await rewrapOn(fixture.database);
     expect(first?.rewrapped).toBeGreaterThan(0);
-    // Copied between rows above: nobody can read it, and it stays as it is.
+    // Copied between rows by an earlier test, so it is unreadable and stays unchanged.
     expect(first?.unreadable).toHaveLength(1);
-    expect(await rewrapIn(house.database)).toEqual([{ rewrapped: 0, unreadable: first?.unreadable }]);
-    expect(await ciphertexts()).toEqual(before);
-    const store = await storeWith('second-master, first-master');
+    expect(await rewrapOn(fixture.database)).toEqual([{ rewrapped: 0, unreadable: first?.unreadable }]);
+    expect(await ciphertexts()).toEqual(ciphertextsBefore);
+    const store = await loadStore('second-master, first-master');
     expect(store.resolve(id)).toMatchObject({ token: 'sk-number-4-abcdef' });
   });
 });
 
-test('what happened to tokens is found by every filter, newest first and bounded', async () => {
-  const events = new TokenEvents(house.database);
+test('token events can be filtered by every field, newest first and limited', async () => {
+  const events = new TokenEvents(fixture.database);
   const { id } = await put('token');
   const event = {
     credentialId: id,

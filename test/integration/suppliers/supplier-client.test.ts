@@ -5,51 +5,55 @@ import { AddressGuard } from '#product/platform';
 import { type SentCall, type SupplierExchange } from '../../../src/routing';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { chunkFrame } from '../../support/frames';
-import { CatalogueHouse, refusal } from '../catalogue/catalogue-house';
-import { callTo, fakeServer, type FakeServer, SupplierHouse } from './supplier-house';
+import { CatalogueFixture, errorWithCode } from '../catalogue/catalogue-fixture';
+import { callTo, startFakeServer, type FakeServer, SupplierFixture } from './supplier-fixture';
 
 const hold = {} as HoldProof;
 const chat = { model: 'x', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 20 };
 
-let catalogue: CatalogueHouse;
-let house: SupplierHouse;
+let catalogue: CatalogueFixture;
+let fixture: SupplierFixture;
 let simulator: Simulator;
-let framed: Buffer;
+let frameBytes: Buffer;
 let aws: FakeServer;
 beforeAll(async () => {
   Logger.overrideLogger(false);
-  catalogue = await CatalogueHouse.open();
-  house = new SupplierHouse(catalogue);
+  catalogue = await CatalogueFixture.open();
+  fixture = new SupplierFixture(catalogue);
   simulator = await startSimulator();
-  aws = await fakeServer((response) => {
+  aws = await startFakeServer((response) => {
     response.writeHead(200, { 'content-type': 'application/vnd.amazon.eventstream' });
-    // In two writes, so that a frame is cut.
-    response.write(framed.subarray(0, 30));
-    setImmediate(() => response.end(framed.subarray(30)));
+    // Sent in two writes, so that a frame is split.
+    response.write(frameBytes.subarray(0, 30));
+    setImmediate(() => response.end(frameBytes.subarray(30)));
   });
 });
 afterAll(async () => {
-  await house.close();
+  await fixture.close();
   await aws.stop();
   await simulator.stop();
   await catalogue.close();
 });
 
-const put = async (providerId: number, kind: 'bearer' | 'sigv4', secret: string | Record<string, string>) => {
-  await catalogue.write((tx) => house.editor.put(tx, { providerId, label: 'key', kind, secret }));
-  await house.reload();
+const putSecret = async (
+  providerId: number,
+  kind: 'bearer' | 'sigv4',
+  secret: string | Record<string, string>,
+) => {
+  await catalogue.write((tx) => fixture.editor.put(tx, { providerId, label: 'key', kind, secret }));
+  await fixture.reload();
 };
 
-const opened = async (provider: ProviderView): Promise<SentCall> =>
-  house.client.open(hold, callTo(provider, 'chat', chat), {});
+const openCall = async (provider: ProviderView): Promise<SentCall> =>
+  fixture.client.open(hold, callTo(provider, 'chat', chat), {});
 
-async function answerOf(exchange: SupplierExchange): Promise<{ status: number; text: string }> {
+async function readResponse(exchange: SupplierExchange): Promise<{ status: number; text: string }> {
   const { status } = await exchange.head;
   return { status, text: (await exchange.readBody()).toString() };
 }
 
-test('the sandbox is spoken to in the dialect of the caller', async () => {
-  const provider = await house.provider('sandbox', 'sandbox', simulator.url);
+test('the sandbox is called in the API format of the caller', async () => {
+  const provider = await fixture.provider('sandbox', 'sandbox', simulator.url);
   for (const [operation, body, dialect] of [
     ['chat', chat, 'chat'],
     ['messages', chat, 'messages'],
@@ -57,8 +61,8 @@ test('the sandbox is spoken to in the dialect of the caller', async () => {
     ['responses', { model: 'x', input: 'Hello' }, 'responses'],
     ['completions', { model: 'x', prompt: 'Once' }, 'completions'],
   ] as const) {
-    const sent = await house.client.open(hold, callTo(provider, operation, body), {});
-    expect([operation, sent.dialect, (await answerOf(sent.exchange)).status]).toEqual([
+    const sentCall = await fixture.client.open(hold, callTo(provider, operation, body), {});
+    expect([operation, sentCall.dialect, (await readResponse(sentCall.exchange)).status]).toEqual([
       operation,
       dialect,
       200,
@@ -66,70 +70,70 @@ test('the sandbox is spoken to in the dialect of the caller', async () => {
   }
 });
 
-test("a stored secret reaches the supplier, the caller's own key never", async () => {
-  const provider = await house.provider('keyed', 'openai-style', simulator.url);
-  await put(provider.id, 'bearer', 'sim-stored');
+test('the supplier receives the stored secret and never the key of the caller', async () => {
+  const provider = await fixture.provider('keyed', 'openai-style', simulator.url);
+  await putSecret(provider.id, 'bearer', 'sim-stored');
   await simulator.clearRequests();
   const input = {
     ...callTo(provider, 'chat', chat),
     headers: { authorization: 'Bearer svc_canary', 'x-api-key': 'svc_canary' },
   };
-  expect((await answerOf((await house.client.open(hold, input, {})).exchange)).status).toBe(200);
+  expect((await readResponse((await fixture.client.open(hold, input, {})).exchange)).status).toBe(200);
   const [request] = await simulator.requests();
   expect(request?.headers.authorization).toBe('Bearer sim-stored');
   expect(JSON.stringify(request)).not.toContain('canary');
 });
 
-test('without a secret, or with one for another host, nothing is sent', async () => {
-  const provider = await house.provider('bare', 'openai-style', simulator.url);
-  const call = () => opened(provider);
-  const before = (await simulator.stats()).total;
+test('no request is sent without a secret, or with one bound to another host', async () => {
+  const provider = await fixture.provider('bare', 'openai-style', simulator.url);
+  const call = () => openCall(provider);
+  const requestsBefore = (await simulator.stats()).total;
   await expect(call()).rejects.toMatchObject({
     code: 'configuration_error',
     options: { details: { credential: 'missing' } },
   });
-  await put(provider.id, 'bearer', 'sim-stored');
-  // By the editor the secret goes with its host.
-  const elsewhere = simulator.url.replace('127.0.0.1', 'localhost');
-  const moved = await house.provider('bare', 'openai-style', elsewhere);
-  await house.reload();
-  await expect(opened(moved)).rejects.toMatchObject({
+  await putSecret(provider.id, 'bearer', 'sim-stored');
+  // The editor deletes the secret when the host changes.
+  const otherUrl = simulator.url.replace('127.0.0.1', 'localhost');
+  const movedProvider = await fixture.provider('bare', 'openai-style', otherUrl);
+  await fixture.reload();
+  await expect(openCall(movedProvider)).rejects.toMatchObject({
     code: 'configuration_error',
     options: { details: { credential: 'missing' } },
   });
-  // Past the editor it stays, and opens nothing, not even what needs no secret.
-  await put(provider.id, 'bearer', 'sim-stored');
-  await house.catalogue.database.query(
+  // Changed outside the editor, the secret stays but cannot be used, even for calls that need none.
+  await putSecret(provider.id, 'bearer', 'sim-stored');
+  await fixture.catalogue.database.query(
     `UPDATE provider SET base_url = $2, settings = settings || '{"anonymous": true}' WHERE id = $1`,
     [provider.id, simulator.url],
   );
-  const { providers } = await house.catalogue.snapshot();
-  await house.reload();
-  await expect(opened(providers.find(({ id }) => id === provider.id)!)).rejects.toMatchObject({
+  const { providers } = await fixture.catalogue.snapshot();
+  await fixture.reload();
+  await expect(openCall(providers.find(({ id }) => id === provider.id)!)).rejects.toMatchObject({
     code: 'configuration_error',
     options: { details: { credential: 'unreadable' } },
   });
-  expect((await simulator.stats()).total).toBe(before);
+  expect((await simulator.stats()).total).toBe(requestsBefore);
 });
 
-test('an unknown style, or an operation that a style does not serve, is a fault of the configuration', async () => {
-  const odd = await house.provider('odd', 'unheard-of', simulator.url);
-  await expect(opened(odd)).rejects.toMatchObject(refusal('configuration_error'));
-  const rank = await house.provider('rank', 'cohere-rerank', simulator.url);
-  await expect(opened(rank)).rejects.toMatchObject(refusal('configuration_error'));
+test('an unknown style and an unsupported operation return configuration_error', async () => {
+  const unknownStyle = await fixture.provider('odd', 'unheard-of', simulator.url);
+  await expect(openCall(unknownStyle)).rejects.toMatchObject(errorWithCode('configuration_error'));
+  const rerankProvider = await fixture.provider('rank', 'cohere-rerank', simulator.url);
+  await expect(openCall(rerankProvider)).rejects.toMatchObject(errorWithCode('configuration_error'));
 });
 
-describe('a stream in binary frames', () => {
+describe('A stream in binary frames', () => {
   const stop = { type: 'message_stop' };
-  const open = async () => {
-    const provider = await house.provider('aws', 'bedrock', aws.url);
-    await put(provider.id, 'sigv4', { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'hidden' });
-    return house.client.open(hold, callTo(provider, 'messages', { ...chat, stream: true }), {});
+  const openStream = async () => {
+    const provider = await fixture.provider('aws', 'bedrock', aws.url);
+    await putSecret(provider.id, 'sigv4', { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'hidden' });
+    return fixture.client.open(hold, callTo(provider, 'messages', { ...chat, stream: true }), {});
   };
 
-  test('reads like any other', async () => {
-    framed = Buffer.concat([chunkFrame({ type: 'ping' }), chunkFrame(stop)]);
-    const { exchange, dialect } = await open();
+  test('is converted to server-sent events', async () => {
+    frameBytes = Buffer.concat([chunkFrame({ type: 'ping' }), chunkFrame(stop)]);
+    const { exchange, dialect } = await openStream();
     expect(dialect).toBe('messages');
     expect((await exchange.head).headers['content-type']).toBe('text/event-stream');
     expect((await exchange.readBody()).toString()).toBe(
@@ -140,23 +144,23 @@ describe('a stream in binary frames', () => {
   test.each([
     ['damaged', () => Buffer.concat([chunkFrame(stop).fill(1, 40, 41), chunkFrame(stop)])],
     ['cut', () => chunkFrame(stop).subarray(0, -3)],
-  ])('%s, breaks once and for good', async (_name, bytes) => {
-    framed = bytes();
-    const { exchange } = await open();
+  ])('%s, fails once and stays closed', async (_name, bytes) => {
+    frameBytes = bytes();
+    const { exchange } = await openStream();
     await exchange.head;
-    const told: string[] = [];
+    const outcomes: string[] = [];
     await new Promise<void>((resolve) =>
       exchange.attachReader({
         data: () => true,
-        end: () => resolve(void told.push('end')),
-        broken: ({ code }: Fault) => resolve(void told.push(code)),
+        end: () => resolve(void outcomes.push('end')),
+        broken: ({ code }: Fault) => resolve(void outcomes.push(code)),
       }),
     );
-    expect(told).toEqual(['agentcli_incomplete_stream']);
+    expect(outcomes).toEqual(['agentcli_incomplete_stream']);
   });
 });
 
-describe('a provider may be at some addresses alone', () => {
+describe('Provider addresses', () => {
   const editor = new CatalogueEditor(new AddressGuard([]));
   const store = (baseUrl: string, settings = {}) =>
     catalogue.write((tx) =>
@@ -178,7 +182,7 @@ describe('a provider may be at some addresses alone', () => {
     'file:///etc/passwd',
     'https://example.com/?x=1',
     'not an address',
-  ])('not at %s', async (address) => {
+  ])('are refused: %s', async (address) => {
     await expect(store(address)).rejects.toMatchObject({
       code: 'invalid_provider',
       options: { param: 'base_url' },
@@ -190,7 +194,7 @@ describe('a provider may be at some addresses alone', () => {
     });
   });
 
-  test('but on the internet', async () => {
+  test('are accepted on the public internet', async () => {
     expect(await store('https://fine.example/v1')).toMatchObject({ baseUrl: 'https://fine.example/v1' });
   });
 });

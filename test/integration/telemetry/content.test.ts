@@ -1,20 +1,20 @@
 import { UserAccount } from '#product/identity';
 import type { UserRole } from '../../../src/kernel';
 import type { ReceivedSpan } from '../../support/otlp-receiver';
-import { addKey, addUser, signIn } from '../../support/people';
-import type { ScriptedAnswer } from '../../support/scripted-supplier';
-import { Visitor } from '../admin/admin-house';
+import { addKey, addUser, signIn } from '../../support/users';
+import type { ScriptedResponse } from '../../support/scripted-supplier';
+import { Visitor } from '../admin/admin-fixture';
 import {
-  ANSWER,
+  REPLY_TEXT,
   chatAnswer,
-  failingOver,
-  named,
-  openTelemetryHouse,
-  type TelemetryHouse,
-} from './telemetry-house';
+  failoverAnswer,
+  spanNamed,
+  openTelemetryFixture,
+  type TelemetryFixture,
+} from './telemetry-fixture';
 
 const SWITCH = '/dashboard/settings/telemetry';
-const MOST = 1_024;
+const MAX_BYTES = 1_024;
 const contents = {
   system: 'gen_ai.system_instructions',
   tools: 'gen_ai.tool.definitions',
@@ -23,27 +23,27 @@ const contents = {
 } as const;
 const TRUNCATED = 'switchboard.content.truncated';
 
-interface Member {
+interface TelemetryMember {
   readonly browser: Visitor;
   readonly headers: { readonly authorization: string };
 }
 
-let organisations = 0;
+let organisationCount = 0;
 
-const anOrganisation = async ({ app }: TelemetryHouse): Promise<number> => {
-  organisations += 1;
+const createOrganisation = async ({ app }: TelemetryFixture): Promise<number> => {
+  organisationCount += 1;
   const [row] = await app.database.query<{ id: number }>(
     'INSERT INTO organisation (name, slug) VALUES ($1, $1) RETURNING id',
-    [`house-${organisations}`],
+    [`house-${organisationCount}`],
   );
   return row!.id;
 };
 
-const member = async (
-  { app }: TelemetryHouse,
+const createMember = async (
+  { app }: TelemetryFixture,
   organisationId: number | null,
   role: UserRole = 'org_owner',
-): Promise<Member> => {
+): Promise<TelemetryMember> => {
   const id = await addUser(app, role);
   await app.database.source.getRepository(UserAccount).update(id, { organisationId });
   const { text } = await addKey(app, id);
@@ -53,18 +53,22 @@ const member = async (
   };
 };
 
-const switched = async ({ browser }: Member, enabled: boolean, path = `${SWITCH}/organisation`) => {
+const setContentSwitch = async (
+  { browser }: TelemetryMember,
+  enabled: boolean,
+  path = `${SWITCH}/organisation`,
+) => {
   const { status, json } = await browser.post(path, { enabled });
   return [status, json['code'] ?? json['enabled']];
 };
 
-const chat = (rest: object = {}): object => ({
+const chat = (overrides: object = {}): object => ({
   model: 'pair',
   messages: [{ role: 'user', content: 'a question' }],
-  ...rest,
+  ...overrides,
 });
 
-const said = (span: ReceivedSpan) =>
+const contentOf = (span: ReceivedSpan) =>
   Object.fromEntries(
     Object.entries(contents).flatMap(([name, attribute]) => {
       const value = span.attributes[attribute];
@@ -75,7 +79,7 @@ const said = (span: ReceivedSpan) =>
 const message = (role: string, ...parts: object[]) => ({ role, parts });
 const text = (content: string) => ({ type: 'text', content });
 
-const chunks = (...deltas: readonly object[]): ScriptedAnswer => ({
+const chunks = (...deltas: readonly object[]): ScriptedResponse => ({
   headers: { 'content-type': 'text/event-stream' },
   body: [
     ...deltas.map((delta) => ({ choices: [{ index: 0, delta, finish_reason: null }] })),
@@ -88,61 +92,61 @@ const chunks = (...deltas: readonly object[]): ScriptedAnswer => ({
     .join(''),
 });
 
-describe.each(['http/protobuf', 'http/json'])('as a receiver of %s gets it', (protocol) => {
-  let house: TelemetryHouse;
-  let owner: Member;
-  let neighbour: Member;
+describe.each(['http/protobuf', 'http/json'])('Content in %s', (protocol) => {
+  let fixture: TelemetryFixture;
+  let owner: TelemetryMember;
+  let otherOwner: TelemetryMember;
   beforeAll(async () => {
-    house = await openTelemetryHouse({
+    fixture = await openTelemetryFixture({
       OTEL_EXPORTER_OTLP_PROTOCOL: protocol,
       TELEMETRY_CONTENT: 'organisations',
-      TELEMETRY_CONTENT_BYTES: String(MOST),
+      TELEMETRY_CONTENT_BYTES: String(MAX_BYTES),
       EXTENSIONS: './test/fixtures/extensions/gates.cjs, ./test/fixtures/extensions/masking.cjs',
     });
-    owner = await member(house, await anOrganisation(house));
-    neighbour = await member(house, await anOrganisation(house));
+    owner = await createMember(fixture, await createOrganisation(fixture));
+    otherOwner = await createMember(fixture, await createOrganisation(fixture));
   });
-  afterAll(() => house.close());
-  afterEach(() => expect(house.receiver.faults).toEqual([]));
+  afterAll(() => fixture.close());
+  afterEach(() => expect(fixture.receiver.faults).toEqual([]));
 
-  const asked = async (who: Member, body: object, path = '/v1/chat/completions') => {
-    const { answer, text: got, spans } = await house.traced(path, body, who.headers);
+  const spansFor = async (caller: TelemetryMember, body: object, path = '/v1/chat/completions') => {
+    const { answer, text: got, spans } = await fixture.traced(path, body, caller.headers);
     expect([answer.status, got]).toEqual([200, got]);
     return { got, spans };
   };
 
-  test('nothing is told until the owner of the organisation wants it, and never of a neighbour', async () => {
-    house.supplier.answer = { body: chatAnswer };
-    const before = await asked(owner, chat());
-    expect(said(named(before.spans, 'chat first-model'))).toEqual({});
-    expect(await switched(owner, true)).toEqual([200, true]);
-    const { spans } = await asked(owner, chat());
-    expect(said(named(spans, 'chat first-model'))).toEqual({
+  test("is not exported until the organisation's owner enables it, and never for another organisation", async () => {
+    fixture.supplier.answer = { body: chatAnswer };
+    const spansBefore = await spansFor(owner, chat());
+    expect(contentOf(spanNamed(spansBefore.spans, 'chat first-model'))).toEqual({});
+    expect(await setContentSwitch(owner, true)).toEqual([200, true]);
+    const { spans } = await spansFor(owner, chat());
+    expect(contentOf(spanNamed(spans, 'chat first-model'))).toEqual({
       input: [message('user', text('a question'))],
-      output: [message('assistant', text(ANSWER))],
+      output: [message('assistant', text(REPLY_TEXT))],
     });
-    expect(named(spans, 'chat first-model').attributes).not.toHaveProperty([TRUNCATED]);
-    expect(said(named(spans, 'POST /v1/chat/completions'))).toEqual({});
-    const others = await asked(neighbour, chat());
-    expect(said(named(others.spans, 'chat first-model'))).toEqual({});
+    expect(spanNamed(spans, 'chat first-model').attributes).not.toHaveProperty([TRUNCATED]);
+    expect(contentOf(spanNamed(spans, 'POST /v1/chat/completions'))).toEqual({});
+    const otherSpans = await spansFor(otherOwner, chat());
+    expect(contentOf(spanNamed(otherSpans.spans, 'chat first-model'))).toEqual({});
   });
 
-  test('every try says what was asked, and the last one what the caller got', async () => {
-    house.supplier.answer = failingOver;
-    const { spans } = await asked(owner, chat({ stream: true }));
+  test('has the input on every attempt and the output on the last one', async () => {
+    fixture.supplier.answer = failoverAnswer;
+    const { spans } = await spansFor(owner, chat({ stream: true }));
     const input = [message('user', text('a question'))];
-    expect(said(named(spans, 'chat first-model'))).toEqual({ input });
-    expect(said(named(spans, 'chat second-model'))).toEqual({
+    expect(contentOf(spanNamed(spans, 'chat first-model'))).toEqual({ input });
+    expect(contentOf(spanNamed(spans, 'chat second-model'))).toEqual({
       input,
-      output: [message('assistant', text(ANSWER))],
+      output: [message('assistant', text(REPLY_TEXT))],
     });
-    const [first, second] = [named(spans, 'chat first-model'), named(spans, 'chat second-model')];
+    const [first, second] = [spanNamed(spans, 'chat first-model'), spanNamed(spans, 'chat second-model')];
     expect(first.endNano <= second.startNano + 1_000_000n).toBe(true);
   });
 
-  test('gates have masked what is told', async () => {
-    house.supplier.answer = chunks({ content: 'write to ann@exam' }, { content: 'ple.com today' });
-    const { got, spans } = await asked(
+  test('is exported with the masks of gates applied', async () => {
+    fixture.supplier.answer = chunks({ content: 'write to ann@exam' }, { content: 'ple.com today' });
+    const { got, spans } = await spansFor(
       owner,
       chat({
         stream: true,
@@ -150,19 +154,19 @@ describe.each(['http/protobuf', 'http/json'])('as a receiver of %s gets it', (pr
         messages: [{ role: 'user', content: '[[open:rewrite]] of sekret-42' }],
       }),
     );
-    expect(house.heard().at(-1)).not.toContain('sekret-42');
+    expect(fixture.takeSupplierBodies().at(-1)).not.toContain('sekret-42');
     expect(got).not.toContain('ann@example.com');
-    expect(said(named(spans, 'chat first-model'))).toEqual({
+    expect(contentOf(spanNamed(spans, 'chat first-model'))).toEqual({
       input: [message('user', text('[[open:rewrite]] of “hidden” \\ 🙂'))],
       output: [message('assistant', text('write to [e-mail] today'))],
     });
-    expect(house.receiver.text).not.toContain('sekret-42');
-    expect(house.receiver.text).not.toContain('ann@example.com');
+    expect(fixture.receiver.text).not.toContain('sekret-42');
+    expect(fixture.receiver.text).not.toContain('ann@example.com');
   });
 
-  test('instructions, tools, their calls and results have places of their own; media are named, not held', async () => {
+  test('has separate parts for instructions, tools, tool calls and results, and names media without data', async () => {
     const picture = Buffer.alloc(300, 'P').toString('base64');
-    house.supplier.answer = chunks(
+    fixture.supplier.answer = chunks(
       { reasoning_content: 'let me think' },
       {
         tool_calls: [{ index: 0, id: 'call_2', type: 'function', function: { name: 'add', arguments: '' } }],
@@ -171,7 +175,7 @@ describe.each(['http/protobuf', 'http/json'])('as a receiver of %s gets it', (pr
       { tool_calls: [{ index: 0, function: { arguments: '"b":4}' } }] },
     );
     const parameters = { type: 'object', properties: { a: { type: 'number' } } };
-    const { spans } = await asked(
+    const { spans } = await spansFor(
       owner,
       chat({
         stream: true,
@@ -195,8 +199,8 @@ describe.each(['http/protobuf', 'http/json'])('as a receiver of %s gets it', (pr
         ],
       }),
     );
-    const attributes = named(spans, 'chat first-model').attributes;
-    expect(said(named(spans, 'chat first-model'))).toEqual({
+    const attributes = spanNamed(spans, 'chat first-model').attributes;
+    expect(contentOf(spanNamed(spans, 'chat first-model'))).toEqual({
       tools: [{ type: 'function', name: 'add', description: 'adds', parameters }],
       input: [
         message('system', text('be brief')),
@@ -218,80 +222,80 @@ describe.each(['http/protobuf', 'http/json'])('as a receiver of %s gets it', (pr
       ],
     });
     expect(attributes).not.toHaveProperty([TRUNCATED]);
-    expect(house.receiver.text).not.toContain(picture);
-    expect(house.receiver.text).not.toContain('signature=abc');
+    expect(fixture.receiver.text).not.toContain(picture);
+    expect(fixture.receiver.text).not.toContain('signature=abc');
   });
 
-  test('instructions beside the conversation stand beside it', async () => {
-    house.supplier.answer = failingOver;
-    const { spans } = await asked(
+  test('exports separate instructions separately from the conversation', async () => {
+    fixture.supplier.answer = failoverAnswer;
+    const { spans } = await spansFor(
       owner,
       { ...chat(), system: 'be brief', max_tokens: 64, stream: true },
       '/v1/messages',
     );
-    expect(said(named(spans, 'chat second-model'))).toEqual({
+    expect(contentOf(spanNamed(spans, 'chat second-model'))).toEqual({
       system: [text('be brief')],
       input: [message('user', text('a question'))],
-      output: [message('assistant', text(ANSWER))],
+      output: [message('assistant', text(REPLY_TEXT))],
     });
   });
 
-  test('what is long is cut, its newest part is kept, and the span says so', async () => {
-    const long = 'ä'.repeat(MOST);
-    house.supplier.answer = { body: { ...chatAnswer, choices: [choice(`first ${long}`)] } };
-    const { spans } = await asked(
+  test('keeps the newest part of oversized content and marks the span as truncated', async () => {
+    const longText = 'ä'.repeat(MAX_BYTES);
+    fixture.supplier.answer = { body: { ...chatAnswer, choices: [choice(`first ${longText}`)] } };
+    const { spans } = await spansFor(
       owner,
       chat({
         messages: [
           { role: 'user', content: 'the oldest' },
-          { role: 'assistant', content: long },
+          { role: 'assistant', content: longText },
           { role: 'user', content: 'the newest' },
         ],
       }),
     );
-    const span = named(spans, 'chat first-model');
+    const span = spanNamed(spans, 'chat first-model');
     for (const attribute of [contents.input, contents.output]) {
       const bytes = Buffer.byteLength(String(span.attributes[attribute]));
-      expect([bytes <= MOST, bytes > MOST / 2]).toEqual([true, true]);
+      expect([bytes <= MAX_BYTES, bytes > MAX_BYTES / 2]).toEqual([true, true]);
     }
     expect(span.attributes[TRUNCATED]).toEqual([contents.input, contents.output]);
-    const { input, output } = said(span) as Record<'input' | 'output', ReturnType<typeof message>[]>;
+    const { input, output } = contentOf(span) as Record<'input' | 'output', ReturnType<typeof message>[]>;
     expect(input?.map(({ role }) => role)).toEqual(['assistant', 'user']);
     expect(input?.at(-1)).toEqual(message('user', text('the newest')));
     expect(JSON.stringify(output)).toMatch(/first ä+…/);
   });
 
-  test('a stream is cut as well', async () => {
-    house.supplier.answer = chunks(...Array.from({ length: 50 }, () => ({ content: 'x'.repeat(100) })));
-    const { got, spans } = await asked(owner, chat({ stream: true }));
+  test('truncates a stream as well', async () => {
+    fixture.supplier.answer = chunks(...Array.from({ length: 50 }, () => ({ content: 'x'.repeat(100) })));
+    const { got, spans } = await spansFor(owner, chat({ stream: true }));
     expect(got).toContain('[DONE]');
-    const span = named(spans, 'chat first-model');
+    const span = spanNamed(spans, 'chat first-model');
     expect(span.attributes[TRUNCATED]).toEqual([contents.output]);
-    expect(String(span.attributes[contents.output]).length).toBeLessThanOrEqual(MOST);
+    expect(String(span.attributes[contents.output]).length).toBeLessThanOrEqual(MAX_BYTES);
   });
 
-  test('several answers are several messages; the older completions have no turns', async () => {
-    house.supplier.answer = { body: { ...chatAnswer, choices: [choice('one'), choice('two', 1)] } };
-    const several = await asked(owner, chat({ n: 2 }));
-    expect(said(named(several.spans, 'chat first-model'))['output']).toEqual([
+  test('has one message per choice, and legacy completions have no turns', async () => {
+    fixture.supplier.answer = { body: { ...chatAnswer, choices: [choice('one'), choice('two', 1)] } };
+    const severalChoices = await spansFor(owner, chat({ n: 2 }));
+    expect(contentOf(spanNamed(severalChoices.spans, 'chat first-model'))['output']).toEqual([
       message('assistant', text('one')),
       message('assistant', text('two')),
     ]);
     const { choices: _choices, ...rest } = chatAnswer;
     const answer = { index: 0, text: 'completed', finish_reason: 'stop', logprobs: null };
-    house.supplier.answer = { body: { ...rest, object: 'text_completion', choices: [answer] } };
-    const { spans } = await asked(owner, { model: 'pair', prompt: 'begin' }, '/v1/completions');
-    expect(said(named(spans, 'text_completion first-model'))).toEqual({
+    fixture.supplier.answer = { body: { ...rest, object: 'text_completion', choices: [answer] } };
+    const { spans } = await spansFor(owner, { model: 'pair', prompt: 'begin' }, '/v1/completions');
+    expect(contentOf(spanNamed(spans, 'text_completion first-model'))).toEqual({
       input: [message('user', text('begin'))],
       output: [message('assistant', text('completed'))],
     });
   });
 
-  test('switched off, the next call says nothing', async () => {
-    house.supplier.answer = { body: chatAnswer };
-    expect(await switched(owner, false)).toEqual([200, false]);
-    const { spans } = await asked(owner, chat());
-    expect(said(named(spans, 'chat first-model'))).toEqual({});
+  test('is absent from the next call after it is disabled', async () => {
+    fixture.supplier.answer = { body: chatAnswer };
+    expect(await setContentSwitch(owner, false)).toEqual([200, false]);
+    const { spans } = await spansFor(owner, chat());
+    expect(contentOf(spanNamed(spans, 'chat first-model'))).toEqual({});
   });
 });
 
@@ -301,45 +305,45 @@ const choice = (content: string, index = 0) => ({
   finish_reason: 'stop',
 });
 
-describe('who decides', () => {
-  let house: TelemetryHouse;
+describe('Permission to enable content', () => {
+  let fixture: TelemetryFixture;
   beforeAll(async () => {
-    house = await openTelemetryHouse({
+    fixture = await openTelemetryFixture({
       TELEMETRY_CONTENT: 'organisations',
       TELEMETRY_CONVENTIONS: '1.41',
       OTEL_METRICS_EXPORTER: 'none',
     });
-    house.supplier.answer = { body: chatAnswer };
+    fixture.supplier.answer = { body: chatAnswer };
   });
-  afterAll(() => house.close());
+  afterAll(() => fixture.close());
 
-  const told = async ({ headers }: Member) => {
-    const { spans } = await house.traced('/v1/chat/completions', chat(), headers);
-    return said(named(spans, 'chat first-model'));
+  const exportedContent = async ({ headers }: TelemetryMember) => {
+    const { spans } = await fixture.traced('/v1/chat/completions', chat(), headers);
+    return contentOf(spanNamed(spans, 'chat first-model'));
   };
 
-  test('an owner for everybody in the organisation, whose members are told', async () => {
-    const organisation = await anOrganisation(house);
-    const owner = await member(house, organisation);
+  test('is held by an owner for the complete organisation, whose members are informed', async () => {
+    const organisation = await createOrganisation(fixture);
+    const owner = await createMember(fixture, organisation);
     const [admin, plain] = [
-      await member(house, organisation, 'org_admin'),
-      await member(house, organisation, 'user'),
+      await createMember(fixture, organisation, 'org_admin'),
+      await createMember(fixture, organisation, 'user'),
     ];
-    for (const other of [admin, plain]) {
-      expect(await switched(other, true)).toEqual([403, 'permission_denied']);
-      expect(await switched(other, true, SWITCH)).toEqual([409, 'conflict']);
-      expect((await other.browser.page('/dashboard/settings')).body).not.toContain('id="content"');
+    for (const otherMember of [admin, plain]) {
+      expect(await setContentSwitch(otherMember, true)).toEqual([403, 'permission_denied']);
+      expect(await setContentSwitch(otherMember, true, SWITCH)).toEqual([409, 'conflict']);
+      expect((await otherMember.browser.page('/dashboard/settings')).body).not.toContain('id="content"');
     }
     const page = await owner.browser.form(`${SWITCH}/organisation`, { enabled: 'true' });
     expect(page.status).toBe(303);
-    // A message of 1.41 says why the answer ended.
-    expect((await told(plain))['output']).toEqual([
-      { role: 'assistant', parts: [text(ANSWER)], finish_reason: 'stop' },
+    // In 1.41, a message contains the finish reason.
+    expect((await exportedContent(plain))['output']).toEqual([
+      { role: 'assistant', parts: [text(REPLY_TEXT)], finish_reason: 'stop' },
     ]);
-    const shown = (await plain.browser.page('/dashboard/settings')).body;
-    expect(shown).toContain('Traces hold questions and answers.');
-    expect(shown).not.toContain(`${SWITCH}/organisation`);
-    const [entry] = await house.app.database.query(
+    const settingsPage = (await plain.browser.page('/dashboard/settings')).body;
+    expect(settingsPage).toContain('Traces hold questions and answers.');
+    expect(settingsPage).not.toContain(`${SWITCH}/organisation`);
+    const [entry] = await fixture.app.database.query(
       `SELECT changes, actor_user_id, organisation_id FROM activity
         WHERE action = 'organisation.changed' AND object_id = $1`,
       [String(organisation)],
@@ -351,50 +355,53 @@ describe('who decides', () => {
     });
   });
 
-  test('a person without an organisation for their own keys', async () => {
-    const [person, other] = [await member(house, null, 'user'), await member(house, null, 'user')];
-    expect(await switched(person, true)).toEqual([403, 'permission_denied']);
-    expect(await switched(person, true, SWITCH)).toEqual([200, true]);
-    expect(await told(person)).toHaveProperty('output');
-    expect(await told(other)).toEqual({});
+  test('is held by a user without an organisation for their own keys', async () => {
+    const [person, other] = [
+      await createMember(fixture, null, 'user'),
+      await createMember(fixture, null, 'user'),
+    ];
+    expect(await setContentSwitch(person, true)).toEqual([403, 'permission_denied']);
+    expect(await setContentSwitch(person, true, SWITCH)).toEqual([200, true]);
+    expect(await exportedContent(person)).toHaveProperty('output');
+    expect(await exportedContent(other)).toEqual({});
     expect((await person.browser.page('/dashboard/settings')).body).toContain(`action="${SWITCH}"`);
   });
 
-  test('a request that is not sampled leaves nothing, whoever asks', async () => {
-    const person = await member(house, null, 'user');
-    expect(await switched(person, true, SWITCH)).toEqual([200, true]);
-    const quiet = await house.post(
+  test('does not override sampling', async () => {
+    const person = await createMember(fixture, null, 'user');
+    expect(await setContentSwitch(person, true, SWITCH)).toEqual([200, true]);
+    const unsampledResponse = await fixture.post(
       '/v1/chat/completions',
       chat({ messages: [{ role: 'user', content: 'an unsampled question' }] }),
       { ...person.headers, traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00` },
     );
-    await quiet.text();
-    await told(person);
-    expect(house.receiver.text).not.toContain('an unsampled question');
+    await unsampledResponse.text();
+    await exportedContent(person);
+    expect(fixture.receiver.text).not.toContain('an unsampled question');
   });
 });
 
-describe('without the operator’s leave', () => {
-  let house: TelemetryHouse;
+describe("Content without the operator's permission", () => {
+  let fixture: TelemetryFixture;
   beforeAll(async () => {
-    house = await openTelemetryHouse();
+    fixture = await openTelemetryFixture();
   });
-  afterAll(() => house.close());
+  afterAll(() => fixture.close());
 
-  test('it cannot be switched on, counts nowhere, and can be switched off', async () => {
-    house.supplier.answer = { body: chatAnswer };
-    const organisation = await anOrganisation(house);
-    const owner = await member(house, organisation);
-    expect(await switched(owner, true)).toEqual([409, 'conflict']);
+  test('cannot be enabled, has no effect, and can be disabled', async () => {
+    fixture.supplier.answer = { body: chatAnswer };
+    const organisation = await createOrganisation(fixture);
+    const owner = await createMember(fixture, organisation);
+    expect(await setContentSwitch(owner, true)).toEqual([409, 'conflict']);
     expect((await owner.browser.page('/dashboard/settings')).body).not.toContain('id="content"');
-    await house.app.database.query('UPDATE organisation SET telemetry_content = true WHERE id = $1', [
+    await fixture.app.database.query('UPDATE organisation SET telemetry_content = true WHERE id = $1', [
       organisation,
     ]);
-    const { spans } = await house.traced('/v1/chat/completions', chat(), owner.headers);
-    expect(said(named(spans, 'chat first-model'))).toEqual({});
+    const { spans } = await fixture.traced('/v1/chat/completions', chat(), owner.headers);
+    expect(contentOf(spanNamed(spans, 'chat first-model'))).toEqual({});
     expect((await owner.browser.page('/dashboard/settings')).body).toContain(
       'the operator does not allow it',
     );
-    expect(await switched(owner, false)).toEqual([200, false]);
+    expect(await setContentSwitch(owner, false)).toEqual([200, false]);
   });
 });

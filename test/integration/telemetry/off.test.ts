@@ -4,7 +4,7 @@ import { Telemetry } from '#product/platform';
 import { startTestApp } from '../../support/app';
 import { Program, projectFolder } from '../../system/program';
 
-/** Tells how many files of OpenTelemetry's packages came with the artefact. */
+/** Prints how many files of the OpenTelemetry packages were loaded with the bundle. */
 const LOADED = `
 process.on('exit', () => {
   const files = Object.keys(require.cache).filter((file) => file.includes('@opentelemetry'));
@@ -23,18 +23,18 @@ const run = async (environment: Readonly<Record<string, string>>) => {
   return (await program.finish()).text;
 };
 
-test('without a receiver, none of the packages is loaded with the artefact', async () => {
+test('without a receiver, no OpenTelemetry package is loaded', async () => {
   expect(await run({})).toContain('LOADED 0');
 });
 
-test('the service without a receiver counts nothing and keeps nothing for it', async () => {
+test('the service without a receiver counts and buffers nothing for it', async () => {
   const app = await startTestApp({ environment: { OTEL_SERVICE_NAME: 'named-for-nothing' } });
   const telemetry = app.application.get(Telemetry);
   expect([telemetry.traces, telemetry.models]).toEqual([null, null]);
   await app.close();
 });
 
-test('switched off, an address alone sends nothing', async () => {
+test('OTEL_SDK_DISABLED prevents exports even if an endpoint is set', async () => {
   const app = await startTestApp({
     environment: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', OTEL_SDK_DISABLED: 'true' },
   });
@@ -43,10 +43,10 @@ test('switched off, an address alone sends nothing', async () => {
   await app.close();
 });
 
-test('the packages stand in the artefact by name, in one place that is reached on demand', () => {
-  const holds = (file: string): boolean =>
+test('the bundle references the packages in one lazily loaded chunk only', () => {
+  const containsPackage = (file: string): boolean =>
     readFileSync(join(projectFolder, 'dist', 'bundle', 'boot', file), 'utf8').includes(
       'require("@opentelemetry/sdk-trace")',
     );
-  expect([holds('service.js'), holds('pages.js')]).toEqual([false, true]);
+  expect([containsPackage('service.js'), containsPackage('pages.js')]).toEqual([false, true]);
 });

@@ -1,44 +1,44 @@
 import type { ReceivedSpan } from '../../support/otlp-receiver';
 import {
-  ANSWER,
+  REPLY_TEXT,
   chatAnswer,
-  failingOver,
-  named,
-  openTelemetryHouse,
-  type TelemetryHouse,
-} from './telemetry-house';
+  failoverAnswer,
+  spanNamed,
+  openTelemetryFixture,
+  type TelemetryFixture,
+} from './telemetry-fixture';
 
 const PROMPT = 'a prompt that nobody else may read';
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const PARENT = 'b7ad6b7169203331';
 
-const chat = (rest: object = {}): object => ({
+const chat = (overrides: object = {}): object => ({
   model: 'pair',
   messages: [{ role: 'user', content: PROMPT }],
-  ...rest,
+  ...overrides,
 });
 
-describe.each(['http/protobuf', 'http/json'])('as a receiver of %s gets it', (protocol) => {
-  let house: TelemetryHouse;
+describe.each(['http/protobuf', 'http/json'])('Traces over %s', (protocol) => {
+  let fixture: TelemetryFixture;
   beforeAll(async () => {
-    house = await openTelemetryHouse({
+    fixture = await openTelemetryFixture({
       OTEL_EXPORTER_OTLP_PROTOCOL: protocol,
       OTEL_EXPORTER_OTLP_HEADERS: 'x-receiver-key=a%20secret',
       OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
     });
   });
-  afterAll(() => house.close());
-  afterEach(() => expect(house.receiver.faults).toEqual([]));
+  afterAll(() => fixture.close());
+  afterEach(() => expect(fixture.receiver.faults).toEqual([]));
 
-  test('a request that failed over, passed gates and was streamed is one tree', async () => {
-    house.supplier.answer = failingOver;
-    const { text, spans } = await house.traced(
+  test('show a streamed request with failover and gates as one tree', async () => {
+    fixture.supplier.answer = failoverAnswer;
+    const { text, spans } = await fixture.traced(
       '/v1/chat/completions',
       chat({ stream: true, temperature: 0.5, max_tokens: 64, seed: 7 }),
       { traceparent: `00-${TRACE}-${PARENT}-01`, tracestate: 'vendor=value' },
     );
-    expect(text).toContain(ANSWER);
-    const server = named(spans, 'POST /v1/chat/completions');
+    expect(text).toContain(REPLY_TEXT);
+    const server = spanNamed(spans, 'POST /v1/chat/completions');
     expect(server).toMatchObject({
       traceId: TRACE,
       parentSpanId: PARENT,
@@ -59,7 +59,7 @@ describe.each(['http/protobuf', 'http/json'])('as a receiver of %s gets it', (pr
         'switchboard.tries': 2,
         'switchboard.usage.source': 'supplier',
         'switchboard.time_to_first_token': expect.any(Number) as number,
-        // 10 + 20 + 30 in, 7 out, at one and two dollars a million.
+        // 10 + 20 + 30 input tokens and 7 output tokens at $1 and $2 per 1M tokens.
         'switchboard.cost.usd': 0.000_074,
         'switchboard.hold.usd': expect.any(Number) as number,
       },
@@ -80,8 +80,8 @@ describe.each(['http/protobuf', 'http/json'])('as a receiver of %s gets it', (pr
         },
       },
     ]);
-    const first = named(spans, 'chat first-model');
-    expect(first).toMatchObject({
+    const firstSpan = spanNamed(spans, 'chat first-model');
+    expect(firstSpan).toMatchObject({
       parentSpanId: server.spanId,
       kind: 'client',
       isError: true,
@@ -94,21 +94,21 @@ describe.each(['http/protobuf', 'http/json'])('as a receiver of %s gets it', (pr
         'gen_ai.request.max_tokens': 64,
         'gen_ai.request.seed': 7,
         'server.address': '127.0.0.1',
-        'server.port': Number(new URL(house.supplier.url).port),
+        'server.port': Number(new URL(fixture.supplier.url).port),
         'http.response.status_code': 503,
         'error.type': 'upstream_unavailable',
         'switchboard.provider': 'openai',
       },
     });
-    expect(first.attributes).not.toHaveProperty('gen_ai.usage.input_tokens');
-    const second = named(spans, 'chat second-model');
-    expect(second).toMatchObject({
+    expect(firstSpan.attributes).not.toHaveProperty('gen_ai.usage.input_tokens');
+    const secondSpan = spanNamed(spans, 'chat second-model');
+    expect(secondSpan).toMatchObject({
       parentSpanId: server.spanId,
       kind: 'client',
       isError: false,
       links: [
         {
-          spanId: first.spanId,
+          spanId: firstSpan.spanId,
           attributes: { 'switchboard.move': 'failover', 'switchboard.reason': 'upstream_unavailable' },
         },
       ],
@@ -125,7 +125,7 @@ describe.each(['http/protobuf', 'http/json'])('as a receiver of %s gets it', (pr
         'gen_ai.usage.cache_write.input_tokens': 30,
       },
     });
-    expect(second.attributes).not.toHaveProperty('error.type');
+    expect(secondSpan.attributes).not.toHaveProperty('error.type');
     const gates = spans.filter(({ name }) => name.startsWith('gate '));
     expect(
       gates.map(({ name, kind, attributes }) => [name, kind, attributes['switchboard.gate.stage']]),
@@ -145,13 +145,13 @@ describe.each(['http/protobuf', 'http/json'])('as a receiver of %s gets it', (pr
       ).toBe(true);
       expect(span.endNano >= span.startNano).toBe(true);
     }
-    expect(first.endNano <= second.startNano + 1_000_000n).toBe(true);
+    expect(firstSpan.endNano <= secondSpan.startNano + 1_000_000n).toBe(true);
   });
 
-  test('a whole answer has its tokens of every kind', async () => {
-    house.supplier.answer = { body: chatAnswer };
-    const { spans } = await house.traced('/v1/chat/completions', chat());
-    expect(named(spans, 'chat first-model').attributes).toMatchObject({
+  test('contain tokens of every kind for a non-streaming response', async () => {
+    fixture.supplier.answer = { body: chatAnswer };
+    const { spans } = await fixture.traced('/v1/chat/completions', chat());
+    expect(spanNamed(spans, 'chat first-model').attributes).toMatchObject({
       'gen_ai.usage.input_tokens': 40,
       'gen_ai.usage.output_tokens': 12,
       'gen_ai.usage.cache_read.input_tokens': 8,
@@ -163,97 +163,106 @@ describe.each(['http/protobuf', 'http/json'])('as a receiver of %s gets it', (pr
     });
   });
 
-  test('a stream in the caller’s own dialect names its model as well', async () => {
-    house.supplier.answer = failingOver;
+  test("contain the model for a stream in the caller's own dialect", async () => {
+    fixture.supplier.answer = failoverAnswer;
     const body = {
       model: 'pair',
       max_tokens: 64,
       stream: true,
       messages: [{ role: 'user', content: PROMPT }],
     };
-    const { spans } = await house.traced('/v1/messages', body);
-    expect(named(spans, 'POST /v1/messages').isError).toBe(false);
-    expect(named(spans, 'chat second-model').attributes).toMatchObject({
+    const { spans } = await fixture.traced('/v1/messages', body);
+    expect(spanNamed(spans, 'POST /v1/messages').isError).toBe(false);
+    expect(spanNamed(spans, 'chat second-model').attributes).toMatchObject({
       'gen_ai.response.model': 'second-model-0625',
       'gen_ai.response.id': 'msg_traced',
       'gen_ai.usage.output_tokens': 7,
     });
   });
 
-  test('neither content nor anybody’s secret is in any byte', async () => {
-    house.supplier.answer = failingOver;
-    await house.traced('/v1/chat/completions', chat({ stream: true, user: 'somebody-in-particular' }), {
+  test('contain neither content nor secrets', async () => {
+    fixture.supplier.answer = failoverAnswer;
+    await fixture.traced('/v1/chat/completions', chat({ stream: true, user: 'somebody-in-particular' }), {
       'user-agent': 'a-particular-program/1.0',
     });
-    const { spans } = await house.traced('/v1/chat/completions', chat({ tools: 'spoilt' }));
+    const { spans } = await fixture.traced('/v1/chat/completions', chat({ tools: 'spoilt' }));
     expect(spans.length).toBeGreaterThan(0);
-    await house.receiver.until(() => house.receiver.metrics.has('gateway_requests_total'));
-    const { text, deliveries } = house.receiver;
-    for (const word of [PROMPT, ANSWER, 'somebody-in-particular', 'a-particular-program', 'scripted'])
-      expect(text).not.toContain(word);
-    const key = house.app.firstKeys?.demo ?? '';
+    await fixture.receiver.until(() => fixture.receiver.metrics.has('gateway_requests_total'));
+    const { text, deliveries } = fixture.receiver;
+    for (const forbiddenText of [
+      PROMPT,
+      REPLY_TEXT,
+      'somebody-in-particular',
+      'a-particular-program',
+      'scripted',
+    ])
+      expect(text).not.toContain(forbiddenText);
+    const key = fixture.app.firstKeys?.demo ?? '';
     expect(key).not.toBe('');
     expect(text).not.toContain(key);
-    // Nor the part of it that is public.
+    // Excludes the public part of the key as well.
     expect(text).not.toContain(key.slice(3, 15));
-    expect(text).not.toContain(house.app.firstKeys?.root ?? '-');
+    expect(text).not.toContain(fixture.app.firstKeys?.root ?? '-');
     expect(deliveries.every(({ headers }) => headers['x-receiver-key'] === 'a secret')).toBe(true);
   });
 });
 
-describe('parents and samples', () => {
-  let house: TelemetryHouse;
+describe('Trace parents and sampling', () => {
+  let fixture: TelemetryFixture;
   beforeAll(async () => {
-    house = await openTelemetryHouse({ OTEL_METRICS_EXPORTER: 'none', TELEMETRY_KEY_ID: 'true' });
-    house.supplier.answer = { body: chatAnswer };
+    fixture = await openTelemetryFixture({ OTEL_METRICS_EXPORTER: 'none', TELEMETRY_KEY_ID: 'true' });
+    fixture.supplier.answer = { body: chatAnswer };
   });
-  afterAll(() => house.close());
+  afterAll(() => fixture.close());
 
-  const top = async (headers: Readonly<Record<string, string>> = {}): Promise<ReceivedSpan> =>
-    named((await house.traced('/v1/chat/completions', chat(), headers)).spans, 'POST /v1/chat/completions');
+  const rootSpan = async (headers: Readonly<Record<string, string>> = {}): Promise<ReceivedSpan> =>
+    spanNamed(
+      (await fixture.traced('/v1/chat/completions', chat(), headers)).spans,
+      'POST /v1/chat/completions',
+    );
 
   test.each([
     ['none', {}],
     ['of another version’s length', { traceparent: `00-${TRACE}-${PARENT}-01-more` }],
     ['without an id', { traceparent: `00-${'0'.repeat(32)}-${PARENT}-01` }],
     ['no such thing', { traceparent: 'zz', tracestate: '=,=' }],
-  ])('a request whose parent is %s begins a trace', async (_what, headers) => {
-    const span = await top(headers);
+  ])('a request whose parent is %s starts a new trace', async (_what, headers) => {
+    const span = await rootSpan(headers);
     expect(span.traceId).not.toBe(TRACE);
     expect(span.parentSpanId).toBe('');
   });
 
-  test('a caller that does not trace a request is not traced here either', async () => {
-    const quiet = await house.post('/v1/chat/completions', chat(), {
+  test('a request that its caller does not sample is not sampled here', async () => {
+    const unsampledResponse = await fixture.post('/v1/chat/completions', chat(), {
       traceparent: `00-${TRACE}-${PARENT}-00`,
     });
-    await quiet.text();
-    const id = quiet.headers.get('x-request-id');
-    // What came after it has arrived.
-    await top();
-    expect(house.receiver.spans.some(({ attributes }) => attributes['switchboard.request.id'] === id)).toBe(
+    await unsampledResponse.text();
+    const id = unsampledResponse.headers.get('x-request-id');
+    // A later request has arrived.
+    await rootSpan();
+    expect(fixture.receiver.spans.some(({ attributes }) => attributes['switchboard.request.id'] === id)).toBe(
       false,
     );
   });
 
-  test('the public id of a key is told where the operator wants it', async () => {
-    const { attributes } = await top();
-    expect(house.app.firstKeys?.demo).toContain(String(attributes['switchboard.key.id']));
+  test('the public id of a key is exported only if the operator enables it', async () => {
+    const { attributes } = await rootSpan();
+    expect(fixture.app.firstKeys?.demo).toContain(String(attributes['switchboard.key.id']));
     expect(String(attributes['switchboard.key.id']).length).toBeLessThan(20);
   });
 
-  test('metrics are not sent where traces alone are wanted', () => {
-    expect(house.receiver.deliveries.map(({ path }) => path)).not.toContain('/v1/metrics');
+  test('metrics are not exported if only traces are enabled', () => {
+    expect(fixture.receiver.deliveries.map(({ path }) => path)).not.toContain('/v1/metrics');
   });
 
-  test('a refusal is the caller’s mistake, and no try is made', async () => {
-    const { answer, spans } = await house.traced('/v1/chat/completions', {
+  test('a refused request is recorded as a client error without attempts', async () => {
+    const { answer, spans } = await fixture.traced('/v1/chat/completions', {
       ...chat(),
       model: 'no-such-model',
     });
     expect(answer.status).toBe(404);
     expect(spans).toHaveLength(4);
-    const server = named(spans, 'POST /v1/chat/completions');
+    const server = spanNamed(spans, 'POST /v1/chat/completions');
     expect(server).toMatchObject({
       isError: false,
       attributes: {
@@ -266,12 +275,12 @@ describe('parents and samples', () => {
     expect(server.attributes).not.toHaveProperty('error.type');
   });
 
-  test('where every supplier fails, so does the request', async () => {
-    house.supplier.answer = { status: 500, body: { error: { message: 'broken' } } };
-    const { answer, spans } = await house.traced('/v1/chat/completions', chat());
-    house.supplier.answer = { body: chatAnswer };
+  test('a request fails if every supplier fails', async () => {
+    fixture.supplier.answer = { status: 500, body: { error: { message: 'broken' } } };
+    const { answer, spans } = await fixture.traced('/v1/chat/completions', chat());
+    fixture.supplier.answer = { body: chatAnswer };
     expect(answer.status).toBeGreaterThanOrEqual(500);
-    const server = named(spans, 'POST /v1/chat/completions');
+    const server = spanNamed(spans, 'POST /v1/chat/completions');
     expect(server.isError).toBe(true);
     expect(server.attributes).toMatchObject({
       'http.response.status_code': answer.status,
@@ -281,12 +290,12 @@ describe('parents and samples', () => {
     expect(spans.filter(({ kind, isError }) => kind === 'client' && isError)).toHaveLength(2);
   });
 
-  test('a gate that refuses is a span of it', async () => {
-    const { spans } = await house.traced('/v1/chat/completions', {
+  test('a refusing gate has its own span', async () => {
+    const { spans } = await fixture.traced('/v1/chat/completions', {
       model: 'pair',
       messages: [{ role: 'user', content: '[[closed:reject]]' }],
     });
-    expect(named(spans, 'gate tried/closed').attributes).toMatchObject({
+    expect(spanNamed(spans, 'gate tried/closed').attributes).toMatchObject({
       'switchboard.gate.name': 'tried/closed',
       'switchboard.gate.verdict': 'reject',
     });
@@ -294,16 +303,16 @@ describe('parents and samples', () => {
   });
 });
 
-test('a share of nothing traces nothing, whatever callers say', async () => {
-  const house = await openTelemetryHouse({
+test('a sampling ratio of zero traces nothing, even if callers sample', async () => {
+  const fixture = await openTelemetryFixture({
     OTEL_TRACES_SAMPLER: 'traceidratio',
     OTEL_TRACES_SAMPLER_ARG: '0',
   });
-  house.supplier.answer = { body: chatAnswer };
-  for (let asked = 0; asked < 20; asked += 1)
+  fixture.supplier.answer = { body: chatAnswer };
+  for (let attempt = 0; attempt < 20; attempt += 1)
     await (
-      await house.post('/v1/chat/completions', chat(), { traceparent: `00-${TRACE}-${PARENT}-01` })
+      await fixture.post('/v1/chat/completions', chat(), { traceparent: `00-${TRACE}-${PARENT}-01` })
     ).text();
-  await house.close();
-  expect(house.receiver.spans).toEqual([]);
+  await fixture.close();
+  expect(fixture.receiver.spans).toEqual([]);
 });

@@ -1,13 +1,13 @@
 import { setTimeout } from 'node:timers/promises';
 import { startTestApp, type TestApp } from '../../support/app';
-import { addKey, addUser } from '../../support/people';
-import { ask, exchange, open, parseAnswer, type RawAnswer, readToEnd } from './raw-exchange';
+import { addKey, addUser } from '../../support/users';
+import { sendRaw, exchange, open, parseAnswer, type RawAnswer, readToEnd } from './raw-exchange';
 import { TrialModule } from './trial.module';
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const MIB = 1024 * 1024;
 
-interface Fields {
+interface BadInputError {
   code: string;
   type: string;
   message: string;
@@ -17,13 +17,10 @@ interface Fields {
 
 const read = (answer: RawAnswer): Record<string, unknown> =>
   JSON.parse(answer.body) as Record<string, unknown>;
-const errorOf = (answer: RawAnswer): Fields => read(answer).error as Fields;
+const errorOf = (answer: RawAnswer): BadInputError => read(answer).error as BadInputError;
 
-/**
- * Measures the longest turn of the event loop, in milliseconds. Where other processes had the processor, only the work
- * of this process counts.
- */
-function watchTurns(): { end(): number } {
+/** Measures the longest turn of the event loop in ms. Time during which other processes held the CPU does not count. */
+function watchEventLoop(): { end(): number } {
   let [longest, since, used] = [0, performance.now(), process.cpuUsage()];
   let next: NodeJS.Immediate;
   const turn = (): void => {
@@ -41,7 +38,7 @@ function watchTurns(): { end(): number } {
   };
 }
 
-describe.each(['true', 'false'])('bad input, with LEAN_ADAPTER=%s', (lean) => {
+describe.each(['true', 'false'])('Bad input, with LEAN_ADAPTER=%s', (lean) => {
   let app: TestApp;
   let key: string;
 
@@ -52,7 +49,7 @@ describe.each(['true', 'false'])('bad input, with LEAN_ADAPTER=%s', (lean) => {
   afterAll(() => app.close());
 
   const post = (path: string, body: string | Buffer, headers: Record<string, string> = {}) =>
-    ask(app.url, {
+    sendRaw(app.url, {
       method: 'POST',
       path,
       body,
@@ -61,18 +58,18 @@ describe.each(['true', 'false'])('bad input, with LEAN_ADAPTER=%s', (lean) => {
   const chat = (body: string | Buffer, headers: Record<string, string> = {}) =>
     post('/v1/chat/completions', body, headers);
 
-  function expectGateway(answer: RawAnswer, status: number, code: string): void {
+  function expectGatewayError(answer: RawAnswer, status: number, code: string): void {
     expect([answer.status, errorOf(answer).code]).toEqual([status, code]);
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
     expect(errorOf(answer).request_id).toBe(answer.headers['x-request-id']);
     expect(errorOf(answer).message).toBe(`${code} - ${errorOf(answer).human_message}`);
   }
 
-  test('an unknown route, in the shape of its surface', async () => {
-    expectGateway(await ask(app.url, { path: '/v1/nothing' }), 404, 'not_found');
+  test('an unknown route returns 404 in the error format of its API', async () => {
+    expectGatewayError(await sendRaw(app.url, { path: '/v1/nothing' }), 404, 'not_found');
 
     for (const path of ['/v1/messages/nothing', '/v1/messages/batches/none']) {
-      const messages = read(await ask(app.url, { method: 'POST', path, body: '{}' }));
+      const messages = read(await sendRaw(app.url, { method: 'POST', path, body: '{}' }));
       expect(messages).toMatchObject({
         type: 'error',
         error: path.includes('batches')
@@ -82,7 +79,7 @@ describe.each(['true', 'false'])('bad input, with LEAN_ADAPTER=%s', (lean) => {
       expect(messages.request_id).toMatch(uuid);
     }
 
-    const portal = await ask(app.url, { path: '/nothing', headers: { accept: 'application/json' } });
+    const portal = await sendRaw(app.url, { path: '/nothing', headers: { accept: 'application/json' } });
     expect(portal.status).toBe(404);
     expect(read(portal)).toMatchObject({
       code: 'not_found',
@@ -90,7 +87,7 @@ describe.each(['true', 'false'])('bad input, with LEAN_ADAPTER=%s', (lean) => {
     });
     expect(read(portal).detail).toBe(read(portal).error);
 
-    const page = await ask(app.url, { path: '/nothing', headers: { accept: 'text/html,*/*' } });
+    const page = await sendRaw(app.url, { path: '/nothing', headers: { accept: 'text/html,*/*' } });
     expect(page.status).toBe(404);
     expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
     expect(page.body).toMatch(/^<!doctype html>/i);
@@ -98,11 +95,11 @@ describe.each(['true', 'false'])('bad input, with LEAN_ADAPTER=%s', (lean) => {
     expect(page.headers['content-security-policy']).toContain("frame-ancestors 'none'");
   });
 
-  test('a wrong verb', async () => {
-    const gateway = await ask(app.url, { method: 'DELETE', path: '/v1/errors' });
-    expectGateway(gateway, 405, 'method_not_allowed');
+  test('a wrong method returns 405', async () => {
+    const gateway = await sendRaw(app.url, { method: 'DELETE', path: '/v1/errors' });
+    expectGatewayError(gateway, 405, 'method_not_allowed');
     expect(gateway.headers.allow).toBe('GET, HEAD');
-    const portal = await ask(app.url, { path: '/trial/change' });
+    const portal = await sendRaw(app.url, { path: '/trial/change' });
     expect([portal.status, portal.headers.allow, read(portal).code]).toEqual([
       405,
       'POST',
@@ -110,8 +107,8 @@ describe.each(['true', 'false'])('bad input, with LEAN_ADAPTER=%s', (lean) => {
     ]);
   });
 
-  test('an unknown route is unknown whatever was sent to it', async () => {
-    const answer = await ask(app.url, { method: 'POST', path: '/nothing', body: '{', headers: {} });
+  test('an unknown route returns 404 whatever the request body', async () => {
+    const answer = await sendRaw(app.url, { method: 'POST', path: '/nothing', body: '{', headers: {} });
     expect([answer.status, read(answer).code]).toEqual([404, 'not_found']);
   });
 
@@ -125,15 +122,15 @@ describe.each(['true', 'false'])('bad input, with LEAN_ADAPTER=%s', (lean) => {
     ['a lone comma', '{"a":1,}'],
     ['65 levels', '{"a":'.repeat(65) + '1' + '}'.repeat(65)],
     ['65 levels in much text', `["${'x'.repeat(300_000)}",${'['.repeat(64)}${']'.repeat(64)}]`],
-  ])('%s is invalid_json', async (_name, body) => {
-    expectGateway(await chat(body), 400, 'invalid_json');
-    const portal = await ask(app.url, {
+  ])('a body of %s returns invalid_json', async (_name, body) => {
+    expectGatewayError(await chat(body), 400, 'invalid_json');
+    const portal = await sendRaw(app.url, {
       method: 'POST',
       path: '/trial/open-change',
       body,
       headers: { 'content-type': 'application/json' },
     });
-    // A change without a body is one without fields.
+    // A change request without a body counts as one without fields.
     if (body !== '')
       expect([portal.status, read(portal)]).toEqual([
         422,
@@ -149,82 +146,82 @@ describe.each(['true', 'false'])('bad input, with LEAN_ADAPTER=%s', (lean) => {
     ['a million levels', () => '['.repeat(1_000_000)],
     ['millions of numbers', () => `[${'1,'.repeat(3_000_000)}1]`],
     ['millions of empty objects', () => `[${'{},'.repeat(2_000_000)}1]`],
-  ])('%s: invalid_json, and others are served meanwhile', async (_name, make) => {
+  ])('a body of %s returns invalid_json without blocking other requests', async (_name, make) => {
     const body = make();
-    // A body that blocks does so every time; what else the process does is not always at the same moment.
-    const longest: number[] = [];
-    while (longest.length < 8 && !longest.some((milliseconds) => milliseconds < 100)) {
-      longest.push(await longestBlock(body));
+    // A blocking body blocks on every attempt; other work of the process varies between attempts.
+    const longestTurns: number[] = [];
+    while (longestTurns.length < 8 && !longestTurns.some((milliseconds) => milliseconds < 100)) {
+      longestTurns.push(await measureLongestBlock(body));
     }
-    expect(Math.min(...longest)).toBeLessThan(100);
+    expect(Math.min(...longestTurns)).toBeLessThan(100);
   });
 
-  /** Nobody else was served for so many milliseconds while this body was refused. */
-  async function longestBlock(body: string): Promise<number> {
+  /** Returns the longest time in ms for which the event loop was blocked while this body was refused. */
+  async function measureLongestBlock(body: string): Promise<number> {
     const socket = await open(app.url);
     const answer = readToEnd(socket);
     const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\nconnection: close\r\nauthorization: Bearer ${key}\r\n`;
     socket.write(`${head}content-length: ${body.length}\r\n\r\n`);
     await new Promise((resolve) => socket.write(body.slice(0, -1), resolve));
-    // Only the work on the whole body counts: this process has also had to send it.
-    const turns = watchTurns();
+    // Starts after sending, because the sending happens in the same process.
+    const turns = watchEventLoop();
     socket.write(body.slice(-1));
-    expectGateway(parseAnswer(await answer), 400, 'invalid_json');
+    expectGatewayError(parseAnswer(await answer), 400, 'invalid_json');
     return turns.end();
   }
 
-  test('large but honest bodies are read', async () => {
+  test('a large valid body is accepted', async () => {
     const answer = await chat(
       `{"model":"x","messages":[{"role":"user","content":"${'word '.repeat(MIB)}"}]}`,
     );
-    expectGateway(answer, 404, 'model_not_found');
+    expectGatewayError(answer, 404, 'model_not_found');
   });
 
-  test('a compressed body', async () => {
-    expectGateway(await chat('{}', { 'content-encoding': 'gzip' }), 415, 'unsupported_media_type');
-    const form = await ask(app.url, { method: 'POST', path: '/trial/open-change', body: 'text' });
+  test('a compressed body returns 415', async () => {
+    expectGatewayError(await chat('{}', { 'content-encoding': 'gzip' }), 415, 'unsupported_media_type');
+    const form = await sendRaw(app.url, { method: 'POST', path: '/trial/open-change', body: 'text' });
     expect([form.status, read(form).code]).toEqual([415, 'unsupported_media_type']);
   });
 
-  test('a request id on every answer, the given one when it is a UUID', async () => {
-    const mine = '0192f0c1-aaaa-7000-8000-0123456789ab';
+  test("every response has a request id, which is the caller's if that is a UUID", async () => {
+    const callerId = '0192f0c1-aaaa-7000-8000-0123456789ab';
     for (const path of ['/v1/errors', '/v1/nothing', '/health', '/', '/nothing']) {
-      const echoed = await ask(app.url, { path, headers: { 'x-request-id': mine } });
-      expect(echoed.headers['x-request-id']).toBe(mine);
-      const made = await ask(app.url, { path, headers: { 'x-request-id': 'x<script>' } });
-      expect(made.headers['x-request-id']).toMatch(uuid);
-      expect(made.headers['x-content-type-options']).toBe('nosniff');
+      const echoedResponse = await sendRaw(app.url, { path, headers: { 'x-request-id': callerId } });
+      expect(echoedResponse.headers['x-request-id']).toBe(callerId);
+      const generatedResponse = await sendRaw(app.url, { path, headers: { 'x-request-id': 'x<script>' } });
+      expect(generatedResponse.headers['x-request-id']).toMatch(uuid);
+      expect(generatedResponse.headers['x-content-type-options']).toBe('nosniff');
     }
   });
 
-  describe('a body that is too large', () => {
+  describe('A body that is too large', () => {
     const head = (extra: string) =>
       `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\nauthorization: Bearer ${key}\r\n${extra}\r\n\r\n`;
 
-    test('is refused by its announcement, before any of it came', async () => {
+    test('is refused by its content-length before it is sent', async () => {
       const answer = parseAnswer(await exchange(app.url, head(`content-length: ${32 * MIB + 1}`)));
-      expectGateway(answer, 413, 'request_too_large');
+      expectGatewayError(answer, 413, 'request_too_large');
       expect(answer.headers.connection).toBe('close');
     });
 
-    test('is refused at the byte that is too many, when it was not announced', async () => {
+    test('is refused at the first byte over the limit if it has no content-length', async () => {
       const socket = await open(app.url);
       const answer = readToEnd(socket);
       socket.write(head('transfer-encoding: chunked'));
       const megabyte = `100000\r\n${'x'.repeat(MIB)}\r\n`;
-      let sent = 0;
-      while (!socket.closed && sent < 128) {
-        sent += 1;
+      let sentMegabytes = 0;
+      while (!socket.closed && sentMegabytes < 128) {
+        sentMegabytes += 1;
         await new Promise((resolve) => socket.write(megabyte, resolve));
-        // The server looks several times a second: past the limit, no faster than a quick line.
-        if (sent > 32) await setTimeout(20);
+        // The server reacts within a fraction of a second; slow down past the limit to the speed of a fast line.
+        if (sentMegabytes > 32) await setTimeout(20);
       }
-      expectGateway(parseAnswer(await answer), 413, 'request_too_large');
-      // Bytes under way when the connection closed may be more than the limit, but not by much.
-      expect(sent).toBeLessThan(64);
+      expectGatewayError(parseAnswer(await answer), 413, 'request_too_large');
+      // Bytes in transit when the connection closed can exceed the limit slightly.
+      expect(sentMegabytes).toBeLessThan(64);
     });
 
-    test('reaches a client of the usual kind as an answer', async () => {
+    test('returns a readable response to an ordinary client', async () => {
       const answer = await fetch(`${app.url}/v1/chat/completions`, {
         method: 'POST',
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -233,7 +230,7 @@ describe.each(['true', 'false'])('bad input, with LEAN_ADAPTER=%s', (lean) => {
       expect(answer.status).toBe(413);
     });
 
-    test('in the portal', async () => {
+    test('returns 413 in the portal', async () => {
       const answer = await post('/trial/open-change', 'x'.repeat(MIB + 1));
       expect([answer.status, read(answer).code, answer.headers.connection]).toEqual([
         413,
@@ -244,26 +241,26 @@ describe.each(['true', 'false'])('bad input, with LEAN_ADAPTER=%s', (lean) => {
   });
 
   test.each(['string', 'nothing', 'error'])(
-    'a handler that throws (%s) is an internal error',
+    'a handler that throws (%s) returns internal_error',
     async (what) => {
-      const answer = await ask(app.url, { path: `/v1/trial/throws/${what}` });
-      expectGateway(answer, 500, 'internal_error');
+      const answer = await sendRaw(app.url, { path: `/v1/trial/throws/${what}` });
+      expectGatewayError(answer, 500, 'internal_error');
       expect(answer.body).not.toContain('a detail of ours');
       expect(app.log.filter((line) => line.includes(errorOf(answer).request_id))).toHaveLength(1);
     },
   );
 
-  test('an error in the middle of an answer breaks it off', async () => {
+  test('an error in the middle of a response aborts the connection', async () => {
     const text = await exchange(app.url, 'GET /v1/trial/late HTTP/1.1\r\nhost: x\r\n\r\n');
     expect(text).toContain('half an answer');
     expect(text).not.toContain('0\r\n\r\n');
-    expect((await ask(app.url, { path: '/health' })).status).toBe(200);
+    expect((await sendRaw(app.url, { path: '/health' })).status).toBe(200);
   });
 
-  test('an error of the portal, as JSON and as a page', async () => {
-    const json = await ask(app.url, { path: '/trial/broken' });
+  test('a portal error is returned as JSON or as a page', async () => {
+    const json = await sendRaw(app.url, { path: '/trial/broken' });
     expect([json.status, read(json).code]).toEqual([500, 'internal_error']);
-    const page = await ask(app.url, {
+    const page = await sendRaw(app.url, {
       path: '/trial/broken',
       headers: { accept: 'text/html', cookie: 'svc_time_zone=%zz; svc_theme=%00; svc_language=xx' },
     });

@@ -1,25 +1,25 @@
-import { House, type Person } from '../admin/house';
-import { formsOf, type PageField, type PageForm } from '../../support/page-forms';
-import { furnished, offeredForms } from './offered-forms';
+import { PortalFixture, type Person } from '../admin/portal-fixture';
+import { parseForms, type PageField, type PageForm } from '../../support/page-forms';
+import { createOneOfEach, collectForms } from './collect-forms';
 
 /**
- * The promise of every form: an optional field that is left empty refuses nothing. Each form is sent as a
- * browser sends it, with its own controls from the page. The page that comes back marks the fields at fault.
+ * Invariant of every form: leaving an optional field empty never causes a refusal. Each form is submitted as rendered;
+ * the returned page marks the invalid fields.
  */
 
-let house: House;
+let fixture: PortalFixture;
 let owner: Person;
 let forms: (PageForm & { readonly page: string })[];
 
-const entrances = [
+const publicPages = [
   '/login',
   '/signup',
   '/forgot-password',
   `/reset-password?token=${'A'.repeat(43)}`,
   '/verify-email',
 ];
-/** A person types into these; hidden values and choices are sent as the page has them. */
-const typedTypes = new Set([
+/** Input types that users type into; hidden values and choices are sent as rendered. */
+const textInputTypes = new Set([
   'text',
   'search',
   'email',
@@ -33,26 +33,26 @@ const typedTypes = new Set([
 ]);
 
 beforeAll(async () => {
-  house = await House.open();
-  owner = await furnished(house);
-  forms = await offeredForms(house, owner);
-  for (const page of entrances) {
-    const { text } = await house.get(null, page);
-    forms.push(...formsOf(text).map((form) => ({ ...form, page })));
+  fixture = await PortalFixture.open();
+  owner = await createOneOfEach(fixture);
+  forms = await collectForms(fixture, owner);
+  for (const page of publicPages) {
+    const { text } = await fixture.get(null, page);
+    forms.push(...parseForms(text).map((form) => ({ ...form, page })));
   }
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
-/** Refused for what another field of the form says, which their labels tell. */
-const neededWithOthers = new Map([
+/** Optional fields that another value of the form makes required, as their labels say. */
+const conditionallyRequired = new Map([
   ['/dashboard/admin/promotions/create', 'user_id'],
   ['/dashboard/admin/models/import', 'content'],
 ]);
 
-const isBlank = (field: PageField): boolean => typedTypes.has(field.type) && !field.isRequired;
+const isBlank = (field: PageField): boolean => textInputTypes.has(field.type) && !field.isRequired;
 
-/** A person types this where something has to be typed. */
-function typedInto({ name, type, inputMode, value }: PageField): string {
+/** Returns a plausible value for a required field. */
+function sampleValueFor({ name, type, inputMode, value }: PageField): string {
   if (value !== '') return value;
   if (type === 'email' || name === 'email') return 'nobody@example.com';
   if (type === 'password') return 'correct horse battery staple';
@@ -62,21 +62,21 @@ function typedInto({ name, type, inputMode, value }: PageField): string {
   return type === 'url' ? 'https://models.example/v1' : 'something';
 }
 
-function sentBy({ fields }: PageForm): [string, string][] {
+function formValues({ fields }: PageForm): [string, string][] {
   return fields
     .filter(({ isSent }) => isSent)
     .map((field): [string, string] => [
       field.name,
-      isBlank(field) ? '' : typedTypes.has(field.type) ? typedInto(field) : field.value,
+      isBlank(field) ? '' : textInputTypes.has(field.type) ? sampleValueFor(field) : field.value,
     ]);
 }
 
-async function fieldsRefused(
+async function findRefusedFields(
   form: PageForm,
   isVisitor: boolean,
 ): Promise<{ status: number; fields: Set<string> }> {
-  const person = isVisitor ? null : await house.signedIn(owner);
-  const answer = await fetch(house.app.url + form.action, {
+  const person = isVisitor ? null : await fixture.signInAgain(owner);
+  const answer = await fetch(fixture.app.url + form.action, {
     method: 'POST',
     redirect: 'manual',
     headers: {
@@ -85,7 +85,7 @@ async function fieldsRefused(
       'content-type': 'application/x-www-form-urlencoded',
       'sec-fetch-site': 'same-origin',
     },
-    body: new URLSearchParams(sentBy(form)).toString(),
+    body: new URLSearchParams(formValues(form)).toString(),
   });
   const invalid = [
     ...(await answer.text()).matchAll(/<(?:input|select|textarea)\b[^>]* aria-invalid="true"[^>]*>/g),
@@ -94,7 +94,7 @@ async function fieldsRefused(
   return { status: answer.status, fields: answer.status < 400 ? new Set() : fields };
 }
 
-test('no form is refused because a field that may be left empty is empty', async () => {
+test('no form is refused because an optional field is empty', async () => {
   const distinct = new Map(
     forms
       .filter(({ fields }) => fields.some(isBlank))
@@ -103,35 +103,36 @@ test('no form is refused because a field that may be left empty is empty', async
         form,
       ]),
   );
-  const faults: string[] = [];
-  let done = 0;
+  const problems: string[] = [];
+  let formCount = 0;
   for (const form of distinct.values()) {
-    const { status, fields } = await fieldsRefused(form, entrances.includes(form.page));
-    if (status < 400) done += 1;
-    const blank = form.fields.filter(
-      (field) => isBlank(field) && fields.has(field.name) && neededWithOthers.get(form.action) !== field.name,
+    const { status, fields } = await findRefusedFields(form, publicPages.includes(form.page));
+    if (status < 400) formCount += 1;
+    const blankFields = form.fields.filter(
+      (field) =>
+        isBlank(field) && fields.has(field.name) && conditionallyRequired.get(form.action) !== field.name,
     );
-    if (blank.length > 0 || status >= 500)
-      faults.push(
-        `${form.action} on ${form.page}: ${status} for ${blank.map(({ name }) => name).join(', ')}`,
+    if (blankFields.length > 0 || status >= 500)
+      problems.push(
+        `${form.action} on ${form.page}: ${status} for ${blankFields.map(({ name }) => name).join(', ')}`,
       );
   }
-  expect(faults).toEqual([]);
+  expect(problems).toEqual([]);
   expect(distinct.size).toBeGreaterThan(35);
-  expect(done).toBeGreaterThan(25);
+  expect(formCount).toBeGreaterThan(25);
 }, 120_000);
 
-test('a person signs up with a name left empty', async () => {
+test('sign-up works with the name left empty', async () => {
   const form = forms.find(({ action }) => action === '/auth/register');
   if (form === undefined) throw new Error('nothing to sign up with');
-  const boxes = form.fields
+  const checkboxes = form.fields
     .filter(({ type }) => type === 'checkbox')
     .map(({ name, value }): [string, string] => [name, value]);
-  const sent = [...sentBy(form), ...boxes].map(([name, value]): [string, string] => [
+  const formPairs = [...formValues(form), ...checkboxes].map(([name, value]): [string, string] => [
     name,
     name === 'email' ? 'new@example.com' : value,
   ]);
-  const answer = await fetch(`${house.app.url}/auth/register`, {
+  const answer = await fetch(`${fixture.app.url}/auth/register`, {
     method: 'POST',
     redirect: 'manual',
     headers: {
@@ -139,11 +140,11 @@ test('a person signs up with a name left empty', async () => {
       'content-type': 'application/x-www-form-urlencoded',
       'sec-fetch-site': 'same-origin',
     },
-    body: new URLSearchParams(sent).toString(),
+    body: new URLSearchParams(formPairs).toString(),
   });
   expect([answer.status, answer.headers.get('location')]).toEqual([303, '/verify-email?sent=register']);
   expect(
-    await house.row('SELECT display_name FROM user_account WHERE email = $1', ['new@example.com']),
+    await fixture.row('SELECT display_name FROM user_account WHERE email = $1', ['new@example.com']),
   ).toEqual({
     display_name: 'new',
   });

@@ -27,7 +27,7 @@ class PlainController {
 @Module({ controllers: [PlainController] })
 class PlainModule {}
 
-describe.each([true, false])('broken HTTP, with lean %s', (lean) => {
+describe.each([true, false])('Malformed HTTP, with lean %s', (lean) => {
   let application: INestApplication;
   let url: string;
 
@@ -47,7 +47,7 @@ describe.each([true, false])('broken HTTP, with lean %s', (lean) => {
   const get = 'GET /v1/plain HTTP/1.1\r\nhost: x\r\n';
   const post = 'POST /v1/plain HTTP/1.1\r\nhost: x\r\n';
 
-  test.each(['HTTP/2.0', 'HTTP/0.9', 'HTTP/3.0', 'HTTP/9.9'])('%s is not spoken', async (version) => {
+  test.each(['HTTP/2.0', 'HTTP/0.9', 'HTTP/3.0', 'HTTP/9.9'])('refuses %s', async (version) => {
     const answer = parseAnswer(await exchange(url, `GET /v1/plain ${version}\r\nhost: x\r\n\r\n`));
     expect([400, 505]).toContain(answer.status);
     if (version === 'HTTP/2.0') expect(answer.status).toBe(505);
@@ -75,7 +75,7 @@ describe.each([true, false])('broken HTTP, with lean %s', (lean) => {
     ['an unknown method', 'FETCH /v1/plain HTTP/1.1\r\nhost: x\r\n\r\n'],
     ['an unknown version', 'GET /v1/plain HTTP/3.7\r\nhost: x\r\n\r\n'],
     ['garbage', '\x16\x03\x01\x02\x00 garbage\r\n\r\n'],
-  ])('%s: 400, closed, and never a handler', async (_name, bytes) => {
+  ])('refuses %s with 400, closes the connection and calls no handler', async (_name, bytes) => {
     const text = await exchange(url, bytes + get + '\r\n');
     const answer = parseAnswer(text);
     const { error } = JSON.parse(answer.body) as { error: { code: string; request_id: string } };
@@ -93,15 +93,17 @@ describe.each([true, false])('broken HTTP, with lean %s', (lean) => {
     });
   });
 
-  test('takes a path of 2,048 characters and a query of any length that the head has room for', async () => {
-    const last = 'host: x\r\nconnection: close\r\n\r\n';
-    const path = parseAnswer(await exchange(url, `GET /${'a'.repeat(2_047)} HTTP/1.1\r\n${last}`));
+  test('accepts a path of 2,048 characters and any query length that fits the head', async () => {
+    const finalHeaders = 'host: x\r\nconnection: close\r\n\r\n';
+    const path = parseAnswer(await exchange(url, `GET /${'a'.repeat(2_047)} HTTP/1.1\r\n${finalHeaders}`));
     expect(path.status).toBe(404);
-    const query = parseAnswer(await exchange(url, `GET /v1/plain?${'a'.repeat(15_000)} HTTP/1.1\r\n${last}`));
+    const query = parseAnswer(
+      await exchange(url, `GET /v1/plain?${'a'.repeat(15_000)} HTTP/1.1\r\n${finalHeaders}`),
+    );
     expect(query.status).toBe(200);
   });
 
-  test('headers that are too large', async () => {
+  test('refuses headers that are too large', async () => {
     const answer = parseAnswer(await exchange(url, `${get}x-large: ${'x'.repeat(17 * 1024)}\r\n\r\n`));
     expect([answer.status, answer.headers.connection]).toEqual([431, 'close']);
     expect(JSON.parse(answer.body)).toMatchObject({
@@ -109,13 +111,13 @@ describe.each([true, false])('broken HTTP, with lean %s', (lean) => {
     });
   });
 
-  test.each([60, 98])('%i header lines are served', async (count) => {
+  test.each([60, 98])('accepts %i header lines', async (count) => {
     const lines = Array.from({ length: count }, (_, index) => `x-${index}: y\r\n`).join('');
     const answer = parseAnswer(await exchange(url, `${get}${lines}connection: close\r\n\r\n`));
     expect([answer.status, PlainController.served]).toEqual([200, 1]);
   });
 
-  test.each([99, 101, 500])('%i header lines beside the host are too many', async (count) => {
+  test.each([99, 101, 500])('refuses %i header lines in addition to the host with 431', async (count) => {
     const lines = Array.from({ length: count }, (_, index) => `x-${index}: y\r\n`).join('');
     const answer = parseAnswer(await exchange(url, `${get}${lines}connection: close\r\n\r\n`));
     expect([answer.status, PlainController.served]).toEqual([431, 0]);
@@ -127,13 +129,13 @@ describe.each([true, false])('broken HTTP, with lean %s', (lean) => {
     });
   });
 
-  test('an expectation nobody knows is no reason to refuse', async () => {
+  test('ignores an unknown Expect header', async () => {
     const answer = parseAnswer(await exchange(url, `${get}expect: a-miracle\r\nconnection: close\r\n\r\n`));
     expect([answer.status, PlainController.served]).toEqual([200, 1]);
     expect(answer.headers['x-request-id']).toBeDefined();
   });
 
-  test('headers that do not come to an end', async () => {
+  test('times out on headers that never end', async () => {
     const answer = parseAnswer(await exchange(url, get));
     expect([answer.status, answer.headers.connection]).toEqual([408, 'close']);
     expect(JSON.parse(answer.body)).toHaveProperty('error.code', 'request_timeout');
@@ -152,7 +154,7 @@ describe.each([true, false])('broken HTTP, with lean %s', (lean) => {
     ['a host beyond ASCII', 'GET /v1/plain HTTP/1.1\r\nhost: \xe4\r\n\r\n'],
     ['a body that is chunked and something else', `${get}transfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
     ['a body in an unknown coding', `${get}transfer-encoding: xchunked\r\n\r\n0\r\n\r\n`],
-  ])('%s: 400 and closed as well', async (_name, bytes) => {
+  ])('refuses %s with 400 and closes the connection', async (_name, bytes) => {
     const answer = parseAnswer(await exchange(url, bytes));
     expect([answer.status, answer.headers.connection]).toEqual([400, 'close']);
     expect(JSON.parse(answer.body)).toHaveProperty('error.code', 'invalid_request');
@@ -166,11 +168,11 @@ describe.each([true, false])('broken HTTP, with lean %s', (lean) => {
     ['a dot at its end', 'GET /v1/plain HTTP/1.1\r\nhost: X.example.\r\n'],
     ['the same one in the target', 'GET http://x:80/v1/plain HTTP/1.1\r\nhost: x\r\n'],
     ['none in the older version', 'GET /v1/plain HTTP/1.0\r\n'],
-  ])('a host with %s is fine', async (_name, head) => {
+  ])('accepts a host with %s', async (_name, head) => {
     expect(parseAnswer(await exchange(url, `${head}connection: close\r\n\r\n`)).status).toBe(200);
   });
 
-  test('a client that does not hang up is hung up on', async () => {
+  test('closes the connection of a client that keeps it half-open', async () => {
     const { hostname, port } = new URL(url);
     const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
     socket.write('garbage\r\n\r\n');
@@ -183,7 +185,7 @@ describe.each([true, false])('broken HTTP, with lean %s', (lean) => {
     socket.destroy();
   });
 
-  test('requests and garbage after them: no answer is mixed into another', async () => {
+  test('keeps responses separate when garbage follows pipelined requests', async () => {
     const text = await exchange(url, `${get}\r\n${get}\r\ngarbage\r\n\r\n`);
     for (const part of text.split(/(?=HTTP\/1\.1 )/).filter((answer) => answer !== '')) {
       const { headers, body } = parseAnswer(part);
@@ -191,7 +193,7 @@ describe.each([true, false])('broken HTTP, with lean %s', (lean) => {
     }
   });
 
-  test('an answer under way is not followed by the refusal of what came after it', async () => {
+  test('completes a response in progress without appending an error for later input', async () => {
     const socket = await open(url);
     socket.write('GET /v1/plain/slow HTTP/1.1\r\nhost: x\r\nconnection: keep-alive\r\n\r\n');
     socket.write(`${get}\r\n`);
@@ -200,7 +202,7 @@ describe.each([true, false])('broken HTTP, with lean %s', (lean) => {
     expect(text.split('HTTP/1.1 ').length).toBeLessThanOrEqual(2);
   });
 
-  test('requests in one go are answered in order', async () => {
+  test('answers pipelined requests in order', async () => {
     const text = await exchange(url, `${get}\r\n`.repeat(3) + `${get}connection: close\r\n\r\n`);
     expect(text.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(4);
     expect(PlainController.served).toBe(4);

@@ -1,10 +1,10 @@
 import { Settings } from '#product/platform';
 import { developmentToken } from '#product/web';
 import { startTestApp, type TestApp } from '../../support/app';
-import { ask } from './raw-exchange';
+import { sendRaw } from './raw-exchange';
 
-/** Only proven hosts are asked for pages: another's name would act in the session of whom it lures here. */
-describe('pages are served under the hosts of this portal', () => {
+/** Pages are served on known hosts only; otherwise a foreign host name could use the session of a lured user. */
+describe('Hosts of the portal', () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await startTestApp({
@@ -14,7 +14,7 @@ describe('pages are served under the hosts of this portal', () => {
   afterAll(() => app.close());
 
   const visit = (path: string, host: string, accept = 'text/html') =>
-    ask(app.url, { path, headers: { host, accept } });
+    sendRaw(app.url, { path, headers: { host, accept } });
 
   test.each([
     'portal.example',
@@ -24,7 +24,7 @@ describe('pages are served under the hosts of this portal', () => {
     '127.0.0.1',
     '[::1]:3000',
     'tenant.localhost',
-  ])('%s is one of them', async (host) => {
+  ])('%s is accepted', async (host) => {
     expect((await visit('/', host)).status).toBe(200);
   });
 
@@ -37,7 +37,7 @@ describe('pages are served under the hosts of this portal', () => {
     '10.0.0.7',
     '127.0.0.1.elsewhere.example',
     'localhost.elsewhere.example',
-  ])('%s is none of them', async (host) => {
+  ])('%s is refused', async (host) => {
     for (const path of ['/', '/dev/outbox', '/no-such-page', '/set-language']) {
       const { status, body } = await visit(path, host, 'application/json');
       expect([path, status, JSON.parse(body)]).toEqual([
@@ -51,14 +51,14 @@ describe('pages are served under the hosts of this portal', () => {
     expect(page.body).toContain('http://localhost:3000');
   });
 
-  test('a host in the target counts, and the Host line beside it does not', async () => {
-    const foreign = await visit('http://elsewhere.example/', 'portal.example');
-    expect(foreign.status).toBe(421);
-    const own = await visit('http://portal.example/', 'elsewhere.example');
-    expect(own.status).toBe(200);
+  test('the host in the request target takes precedence over the Host header', async () => {
+    const foreignTarget = await visit('http://elsewhere.example/', 'portal.example');
+    expect(foreignTarget.status).toBe(421);
+    const ownTarget = await visit('http://portal.example/', 'elsewhere.example');
+    expect(ownTarget.status).toBe(200);
   });
 
-  test('the gateway and the probes answer under any name', async () => {
+  test('the gateway and health endpoints respond on any host', async () => {
     for (const path of ['/health', '/health/live', '/health/ready', '/v1/errors'])
       expect([path, (await visit(path, 'elsewhere.example')).status]).toEqual([path, 200]);
   });
@@ -70,14 +70,14 @@ test.each([
   [404, { BASE_URL: 'http://localhost:3000', PORTAL_ORIGINS: 'https://portal.example' }],
   [404, { BASE_URL: 'https://portal.example' }],
   [404, { BASE_URL: 'http://192.168.1.5' }],
-])('mails are shown at /dev/outbox (%s) for development on this machine alone: %j', async (status, more) => {
+])('/dev/outbox returns %s, so that it is available only for local development: %j', async (status, more) => {
   const app = await startTestApp({ environment: { NODE_ENV: 'development', ...more } });
   try {
     const headers = { host: new URL(more.BASE_URL).host, accept: 'text/html' };
     const port = new URL(app.url).port;
     const token = developmentToken(app.application.get(Settings));
     for (const path of ['/dev/outbox', '/dev/components']) {
-      const answer = await ask(`http://127.0.0.1:${port}`, { path: `${path}?token=${token}`, headers });
+      const answer = await sendRaw(`http://127.0.0.1:${port}`, { path: `${path}?token=${token}`, headers });
       expect(answer.status).toBe(status);
     }
   } finally {
@@ -85,7 +85,7 @@ test.each([
   }
 });
 
-describe('/dev without BASE_URL, on a machine with a proxy', () => {
+describe('/dev without BASE_URL behind a proxy', () => {
   let app: TestApp;
   let token: string;
   beforeAll(async () => {
@@ -95,18 +95,20 @@ describe('/dev without BASE_URL, on a machine with a proxy', () => {
   afterAll(() => app.close());
 
   const statusOf = async (path: string, headers: Record<string, string> = {}): Promise<number> =>
-    (await ask(app.url, { path, headers: { accept: 'text/html', ...headers } })).status;
+    (await sendRaw(app.url, { path, headers: { accept: 'text/html', ...headers } })).status;
 
-  test('a token printed at the start guards /dev', async () => {
+  test('requires the token printed at the start', async () => {
     for (const path of ['/dev/outbox', '/dev/components'])
       for (const query of ['', '?token=', `?token=${token}x`, `?token=${token.toLowerCase()}`])
         expect([path, query, await statusOf(path + query)]).toEqual([path, query, 403]);
-    const opened = await ask(app.url, {
+    const outboxResponse = await sendRaw(app.url, {
       path: `/dev/outbox?token=${token}`,
       headers: { accept: 'text/html' },
     });
-    const [cookie = ''] = [opened.headers['set-cookie'] ?? []].flat().map((line) => line.split(';')[0] ?? '');
-    expect([opened.status, await statusOf('/dev/components', { cookie })]).toEqual([200, 200]);
+    const [cookie = ''] = [outboxResponse.headers['set-cookie'] ?? []]
+      .flat()
+      .map((line) => line.split(';')[0] ?? '');
+    expect([outboxResponse.status, await statusOf('/dev/components', { cookie })]).toEqual([200, 200]);
   });
 
   test.each([
@@ -117,13 +119,13 @@ describe('/dev without BASE_URL, on a machine with a proxy', () => {
     ['via', '1.1 proxy'],
     ['x-real-ip', '203.0.113.7'],
     ['cf-connecting-ip', '203.0.113.7'],
-  ])('/dev is refused when any forwarding header is present: %s', async (name, value) => {
+  ])('is refused if any forwarding header is present: %s', async (name, value) => {
     expect(await statusOf(`/dev/outbox?token=${token}`, { [name]: value })).toBe(404);
     expect(await statusOf('/dev/outbox', { [name]: value, cookie: `svc_development=${token}` })).toBe(404);
   });
 });
 
-test('a public BASE_URL is production: a loopback name is none of them, unless the setting says so', async () => {
+test('a public BASE_URL means production, which refuses loopback hosts unless configured', async () => {
   const app = await startTestApp({
     environment: {
       NODE_ENV: 'development',
@@ -132,7 +134,7 @@ test('a public BASE_URL is production: a loopback name is none of them, unless t
   });
   try {
     const statusAt = async (host: string) =>
-      (await ask(app.url, { path: '/', headers: { host, accept: 'text/html' } })).status;
+      (await sendRaw(app.url, { path: '/', headers: { host, accept: 'text/html' } })).status;
     expect([await statusAt('127.0.0.1'), await statusAt('portal.example')]).toEqual([421, 200]);
   } finally {
     await app.close();

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { startTestApp, type TestApp } from '../../support/app';
-import { addKey, addUser } from '../../support/people';
-import { ask, type RawAnswer, type RawRequest } from './raw-exchange';
+import { addKey, addUser } from '../../support/users';
+import { sendRaw, type RawAnswer, type RawRequest } from './raw-exchange';
 import { TrialModule } from './trial.module';
 
 let lean: TestApp;
@@ -114,7 +114,7 @@ const requests: RawRequest[] = [
   chat('{}', { authorization: 'Bearer nobody' }),
 ];
 
-/** Only the time and the request may differ. */
+/** Returns the response without the parts that can differ: time and request id. */
 function comparable(answer: RawAnswer): object {
   const { date, 'x-request-id': id = '', 'request-id': _same, ...headers } = answer.headers;
   return {
@@ -127,7 +127,7 @@ function comparable(answer: RawAnswer): object {
 async function outcome(app: TestApp, request: RawRequest): Promise<object> {
   const key = keys.get(app) ?? '';
   const headers = Object.entries(request.headers ?? {});
-  const answer = await ask(app.url, {
+  const answer = await sendRaw(app.url, {
     ...request,
     headers: Object.fromEntries(headers.map(([name, value]) => [name, value.replace('KEY', key)])),
   });
@@ -138,17 +138,17 @@ async function outcome(app: TestApp, request: RawRequest): Promise<object> {
 const label = ({ method = 'GET', path, headers = {}, body }: RawRequest): string =>
   [method, path, JSON.stringify(headers), String(body ?? '').slice(0, 40)].join(' ');
 
-test('nobody can tell whether Express was in between', async () => {
+test('the lean adapter and Express return identical responses', async () => {
   const compared: { request: string; lean: object; plain: object }[] = [];
-  // One after the other: what is left of the key's minute depends on how many came before.
+  // Sequential, because the key's remaining rate limit depends on the number of earlier requests.
   for (const request of requests) {
     const [ofLean, ofPlain] = await Promise.all([outcome(lean, request), outcome(plain, request)]);
     compared.push({ request: label(request), lean: ofLean, plain: ofPlain });
   }
   const differing = compared.filter((pair) => !isDeepStrictEqual(pair.lean, pair.plain));
   expect(differing).toEqual([]);
-  const answered = new Set(compared.map((pair) => (pair.lean as { status: number }).status));
-  expect([...answered].sort()).toEqual([200, 201, 204, 400, 401, 403, 404, 405, 413, 415, 421, 500, 501]);
+  const statuses = new Set(compared.map((pair) => (pair.lean as { status: number }).status));
+  expect([...statuses].sort()).toEqual([200, 201, 204, 400, 401, 403, 404, 405, 413, 415, 421, 500, 501]);
 });
 
 test.each([
@@ -161,27 +161,28 @@ test.each([
   ['/v1/%2e/errors', 404],
   ['/v1/errors?x=1', 200],
   ['http://elsewhere.example/v1/errors/not_found', 200],
-])('%s is answered %i', async (path, status) => {
-  for (const app of [lean, plain]) expect((await ask(app.url, { path })).status).toBe(status);
+])('%s returns %i', async (path, status) => {
+  for (const app of [lean, plain]) expect((await sendRaw(app.url, { path })).status).toBe(status);
 });
 
-test('HEAD is GET without the body, and no other header stands for a verb', async () => {
+test('HEAD equals GET without the body, and no header overrides the method', async () => {
   for (const app of [lean, plain]) {
-    const head = await ask(app.url, { method: 'HEAD', path: '/v1/errors/not_found' });
-    const full = await ask(app.url, { path: '/v1/errors/not_found' });
+    const head = await sendRaw(app.url, { method: 'HEAD', path: '/v1/errors/not_found' });
+    const getResponse = await sendRaw(app.url, { path: '/v1/errors/not_found' });
     expect([head.status, head.body]).toEqual([200, '']);
-    expect(head.headers['content-length']).toBe(full.headers['content-length']);
-    const overridden = await ask(app.url, {
+    expect(head.headers['content-length']).toBe(getResponse.headers['content-length']);
+    const overrideResponse = await sendRaw(app.url, {
       method: 'POST',
       path: '/v1/errors',
       headers: { 'x-http-method-override': 'GET' },
     });
-    expect([overridden.status, overridden.headers.allow]).toEqual([405, 'GET, HEAD']);
+    expect([overrideResponse.status, overrideResponse.headers.allow]).toEqual([405, 'GET, HEAD']);
   }
 });
 
-test('a handler reads the same parameters either way', async () => {
+test('a handler reads the same parameters with both adapters', async () => {
   const path = '/v1/trial/echo/a%20b?days=3&tag=a&tag=b&empty&plus=a+b';
   const expected = { name: 'a b', query: { days: '3', tag: ['a', 'b'], empty: '', plus: 'a b' } };
-  for (const app of [lean, plain]) expect(JSON.parse((await ask(app.url, { path })).body)).toEqual(expected);
+  for (const app of [lean, plain])
+    expect(JSON.parse((await sendRaw(app.url, { path })).body)).toEqual(expected);
 });

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 
 export interface RawAnswer {
   readonly status: number;
-  /** Names in lower case; a name that came twice has both values, joined. */
+  /** Header names in lower case; values of repeated headers are joined. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
@@ -18,18 +18,19 @@ export async function open(url: string): Promise<Socket> {
   return socket;
 }
 
-/** Everything that comes until the server closes, whether it closes politely or not. */
+/** Reads until the server closes the connection, cleanly or with a reset. */
 export async function readToEnd(socket: Socket): Promise<string> {
   const chunks: Buffer[] = [];
   socket.on('data', (chunk) => chunks.push(chunk));
-  let broken: NodeJS.ErrnoException | undefined;
-  socket.on('error', (error) => (broken = error));
+  let socketError: NodeJS.ErrnoException | undefined;
+  socket.on('error', (error) => (socketError = error));
   if (!socket.closed) await once(socket, 'close').catch(() => undefined);
-  if (broken !== undefined && broken.code !== 'ECONNRESET' && broken.code !== 'EPIPE') throw broken;
+  if (socketError !== undefined && socketError.code !== 'ECONNRESET' && socketError.code !== 'EPIPE')
+    throw socketError;
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Sends exactly these bytes, which no client library would, and reads until the server closes. */
+/** Sends raw bytes that no HTTP client library would send, and reads until the server closes. */
 export async function exchange(url: string, bytes: string | Buffer): Promise<string> {
   const socket = await open(url);
   socket.write(bytes);
@@ -52,14 +53,14 @@ export function parseAnswer(text: string): RawAnswer {
 }
 
 function unchunked(raw: string): string {
-  let rest = raw;
+  let remaining = raw;
   let body = '';
   for (;;) {
-    const line = rest.indexOf('\r\n');
-    const size = parseInt(rest.slice(0, line), 16);
+    const line = remaining.indexOf('\r\n');
+    const size = parseInt(remaining.slice(0, line), 16);
     if (!(size > 0)) return body;
-    body += rest.slice(line + 2, line + 2 + size);
-    rest = rest.slice(line + 2 + size + 2);
+    body += remaining.slice(line + 2, line + 2 + size);
+    remaining = remaining.slice(line + 2 + size + 2);
   }
 }
 
@@ -70,16 +71,16 @@ export interface RawRequest {
   readonly body?: string | Buffer;
 }
 
-/** One request whose path and headers are sent as they are written. */
-export async function ask(url: string, request: RawRequest): Promise<RawAnswer> {
+/** Sends one request with path and headers unmodified. */
+export async function sendRaw(url: string, request: RawRequest): Promise<RawAnswer> {
   const { method = 'GET', path, headers = {}, body } = request;
-  const all: Record<string, string> = {
+  const allHeaders: Record<string, string> = {
     host: new URL(url).host,
     connection: 'close',
     ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
     ...headers,
   };
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  const lines = Object.entries(allHeaders).map(([name, value]) => `${name}: ${value}\r\n`);
   const head = Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1');
   return parseAnswer(await exchange(url, Buffer.concat([head, Buffer.from(body ?? '')])));
 }

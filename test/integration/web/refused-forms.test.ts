@@ -1,28 +1,28 @@
-import { House, type Person } from '../admin/house';
-import { formsOf, type PageField, type PageForm } from '../../support/page-forms';
-import { furnished, offeredForms, type OfferedForm } from './offered-forms';
+import { PortalFixture, type Person } from '../admin/portal-fixture';
+import { parseForms, type PageField, type PageForm } from '../../support/page-forms';
+import { createOneOfEach, collectForms, type OfferedForm } from './collect-forms';
 
 /*
- * The promise of every form: what is refused comes back on its own page, with what was typed and the field at fault
- * described. The forms are found by reading every page that is linked from the dashboard, so that a new one is in it.
+ * Invariant of every form: a refused form returns its own page with the entered values and the invalid field described.
+ * Forms are collected by crawling the dashboard, so new forms are covered.
  */
 
-const LONGEST = 1_500;
-/** Good for one moment: it is typed anew. */
-const neverKept = new Set(['code']);
-let house: House;
+const MAX_LENGTH = 1_500;
+/** Single-use codes must be entered again. */
+const neverPreserved = new Set(['code']);
+let fixture: PortalFixture;
 let owner: Person;
 
 beforeAll(async () => {
-  house = await House.open();
-  owner = await furnished(house);
+  fixture = await PortalFixture.open();
+  owner = await createOneOfEach(fixture);
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
-const read = async (path: string): Promise<{ status: number; text: string }> => house.get(owner, path);
+const readPage = async (path: string): Promise<{ status: number; text: string }> => fixture.get(owner, path);
 
 const send = async (action: string, pairs: [string, string][], person = owner) => {
-  const answer = await fetch(house.app.url + action, {
+  const answer = await fetch(fixture.app.url + action, {
     method: 'POST',
     redirect: 'manual',
     headers: {
@@ -36,114 +36,114 @@ const send = async (action: string, pairs: [string, string][], person = owner) =
   return { status: answer.status, html: await answer.text() };
 };
 
-/** No field of this kind can mean this. */
+/** Returns a value that is invalid for every field of this type, or null if there is none. */
 function nonsenseFor({ type, inputMode }: PageField): string | null {
   if (['hidden', 'password', 'file', 'checkbox', 'radio', 'submit', 'color'].includes(type)) return null;
   if (type === 'select') return 'not-offered';
   if (type === 'date' || type === 'datetime-local') return 'someday';
   if (type === 'number' || inputMode === 'numeric' || inputMode === 'decimal') return 'many "<b>';
-  return `no "<b>\u0001 ${'x'.repeat(LONGEST)}`;
+  return `no "<b>\u0001 ${'x'.repeat(MAX_LENGTH)}`;
 }
 
-/** The tag that describes the field as invalid, and whether what it names is there. */
+/** Checks the tag that marks the field as invalid and its description; returns the problem or null. */
 function invalidField(html: string, name: string): string | null {
   const tags = [...html.matchAll(/<(?:input|select|textarea)\b[^>]*>/g)].map(([tag]) => tag);
   const tag = tags.find((one) => one.includes(` name="${name}"`) && one.includes(' aria-invalid="true"'));
   if (tag === undefined) return 'no field is described as invalid';
-  const described = / aria-describedby="([^" ]+)/.exec(tag)?.[1] ?? '';
-  if (!html.includes(`id="${described}"`)) return `nothing has the id ${described}`;
+  const descriptionId = / aria-describedby="([^" ]+)/.exec(tag)?.[1] ?? '';
+  if (!html.includes(`id="${descriptionId}"`)) return `nothing has the id ${descriptionId}`;
   if (!tag.includes(' autofocus')) return 'the field has no focus';
   return null;
 }
 
 const namesOf = ({ fields }: Pick<PageForm, 'fields'>): string => fields.map(({ name }) => name).join(' ');
 
-/** As it is shown, or else with every box ticked, for there are boxes that switch their form on. */
-const refusedAt = async (form: OfferedForm): Promise<string | null> =>
-  (await refusedWith(form, ({ isSent }) => isSent)) === null
+/** Tries the form as shown, then with every checkbox ticked, because some checkboxes enable their form. */
+const checkForm = async (form: OfferedForm): Promise<string | null> =>
+  (await checkFormWith(form, ({ isSent }) => isSent)) === null
     ? null
-    : refusedWith(form, ({ isSent, type }) => isSent || type === 'checkbox');
+    : checkFormWith(form, ({ isSent, type }) => isSent || type === 'checkbox');
 
-/** One field at a time, until one is refused; what is wrong with the answer, or null. */
-async function refusedWith(
+/** Invalidates one field at a time until the form is refused; returns the problem with the response, or null. */
+async function checkFormWith(
   { action, fields: shown }: OfferedForm,
   isSent: (field: PageField) => boolean,
 ): Promise<string | null> {
   const fields = shown.filter(isSent);
-  const said: string[] = [];
-  for (const bad of fields) {
-    const nonsense = nonsenseFor(bad);
+  const replies: string[] = [];
+  for (const invalid of fields) {
+    const nonsense = nonsenseFor(invalid);
     if (nonsense === null) continue;
     const pairs = fields.map((field): [string, string] => [
       field.name,
-      field === bad ? nonsense : field.isRequired && field.value === '' ? 'x' : field.value,
+      field === invalid ? nonsense : field.isRequired && field.value === '' ? 'x' : field.value,
     ]);
     const { status, html } = await send(action, pairs);
     if (status === 303) continue;
-    if (status < 400 || status > 499) return `${bad.name}: ${status}`;
-    const fault = invalidField(html, bad.name);
-    if (fault !== null) {
-      said.push(`${bad.name}: ${status} ${fault}`);
+    if (status < 400 || status > 499) return `${invalid.name}: ${status}`;
+    const problem = invalidField(html, invalid.name);
+    if (problem !== null) {
+      replies.push(`${invalid.name}: ${status} ${problem}`);
       continue;
     }
-    // Another form of the address has other fields.
-    const again = formsOf(html).filter(
+    // Another form with the same action has other fields.
+    const returnedForms = parseForms(html).filter(
       (form) => form.action === action && namesOf(form) === namesOf({ fields: shown }),
     );
-    const kept = again.some((form) =>
-      form.fields.some(({ name, value }) => name === bad.name && value === nonsense),
+    const isPreserved = returnedForms.some((form) =>
+      form.fields.some(({ name, value }) => name === invalid.name && value === nonsense),
     );
-    return kept || bad.type === 'select' || neverKept.has(bad.name)
+    return isPreserved || invalid.type === 'select' || neverPreserved.has(invalid.name)
       ? null
-      : `${bad.name}: what was typed is gone`;
+      : `${invalid.name}: what was typed is gone`;
   }
-  return said.join('; ') || 'nothing was refused';
+  return replies.join('; ') || 'nothing was refused';
 }
 
-const isFilledIn = ({ fields }: PageForm): boolean => fields.some((field) => nonsenseFor(field) !== null);
+const hasTypedFields = ({ fields }: PageForm): boolean => fields.some((field) => nonsenseFor(field) !== null);
 
-test('every form of the dashboard comes back with what was typed and the field at fault', async () => {
-  const forms = await offeredForms(house, owner);
+test('every refused dashboard form is shown again with the entered values and the invalid field described', async () => {
+  const forms = await collectForms(fixture, owner);
   const distinct = new Map(
     forms
-      .filter(isFilledIn)
+      .filter(hasTypedFields)
       .map((form) => [
         `${form.action} ${form.fields.map(({ name, type }) => `${name}:${type}`).join(' ')}`,
         form,
       ]),
   );
   expect(distinct.size).toBeGreaterThan(55);
-  const faults: string[] = [];
+  const problems: string[] = [];
   for (const form of distinct.values()) {
-    const fault = await refusedAt(form);
-    if (fault !== null) faults.push(`${form.action} on ${form.page}: ${fault}`);
+    const problem = await checkForm(form);
+    if (problem !== null) problems.push(`${form.action} on ${form.page}: ${problem}`);
   }
-  expect(faults).toEqual([]);
+  expect(problems).toEqual([]);
 }, 120_000);
 
-/** The fields of the form at this address, as a browser would send them, with some typed over. */
-async function filled(
+/** Returns the fields of the form with this action as a browser sends them, with some values replaced. */
+async function fillForm(
   page: string,
   action: string,
   typed: Record<string, string>,
 ): Promise<[string, string][]> {
-  const form = formsOf((await read(page)).text).find((one) => one.action === action);
+  const form = parseForms((await readPage(page)).text).find((one) => one.action === action);
   if (form === undefined) throw new Error(`${page} has no form for ${action}`);
   return form.fields.filter(({ isSent }) => isSent).map(({ name, value }) => [name, typed[name] ?? value]);
 }
 
-test('the second of two edits is told: the page shows what is stored now, and what was typed beside it', async () => {
-  const page = `/dashboard/admin/organisations/${house.theirs}`;
-  const edit = (name: string) => filled(page, page, { name });
-  const [mine, yours] = [await edit('First & foremost'), await edit('Second')];
+test('the second of two edits is refused, showing the stored value next to the entered one', async () => {
+  const page = `/dashboard/admin/organisations/${fixture.otherOrganisation}`;
+  const fillName = (name: string) => fillForm(page, page, { name });
+  const [mine, yours] = [await fillName('First & foremost'), await fillName('Second')];
   expect((await send(page, mine)).status).toBe(303);
-  const refused = await send(page, yours);
-  expect(refused.status).toBe(409);
-  expect(refused.html).toContain('value="First &amp; foremost"');
-  expect(refused.html).toContain('You entered: Second');
-  expect(refused.html).toMatch(/<details open class="act"/);
-  const shown = formsOf(refused.html).find(({ action }) => action === page);
-  const version = shown?.fields.find(({ name }) => name === 'version')?.value;
+  const refusal = await send(page, yours);
+  expect(refusal.status).toBe(409);
+  expect(refusal.html).toContain('value="First &amp; foremost"');
+  expect(refusal.html).toContain('You entered: Second');
+  expect(refusal.html).toMatch(/<details open class="act"/);
+  const returnedForm = parseForms(refusal.html).find(({ action }) => action === page);
+  const version = returnedForm?.fields.find(({ name }) => name === 'version')?.value;
   expect(
     (
       await send(
@@ -152,43 +152,50 @@ test('the second of two edits is told: the page shows what is stored now, and wh
       )
     ).status,
   ).toBe(303);
-  expect((await read(page)).text).toContain('value="Second"');
+  expect((await readPage(page)).text).toContain('value="Second"');
 });
 
-test('what belongs to no field is told above the form, in its own row of the page, and the page stays usable', async () => {
+test('an error without a field is shown above the form in its own region, and the page stays usable', async () => {
   const page = '/dashboard/admin/models/edit?model=one';
   const action = '/dashboard/admin/models/add-alias';
-  const { status, html } = await send(action, await filled(page, action, { alias: 'one' }));
+  const { status, html } = await send(action, await fillForm(page, action, { alias: 'one' }));
   expect(status).toBe(409);
-  const at = html.indexOf('class="banner banner-bad" role="alert"');
-  expect(html.indexOf(`action="${action}"`)).toBeGreaterThan(at);
-  expect(at).toBeGreaterThan(html.indexOf('<main'));
+  const bannerIndex = html.indexOf('class="banner banner-bad" role="alert"');
+  expect(html.indexOf(`action="${action}"`)).toBeGreaterThan(bannerIndex);
+  expect(bannerIndex).toBeGreaterThan(html.indexOf('<main'));
   expect(
-    formsOf(html)
+    parseForms(html)
       .find((form) => form.action === action)
       ?.fields.find(({ name }) => name === 'alias')?.value,
   ).toBe('one');
 });
 
-test('people read it in their language; a program gets the refusal as ever', async () => {
+test("errors are in the reader's language on pages, and unchanged in JSON", async () => {
   const action = '/dashboard/admin/departments';
   const { html } = await send(
     action,
     [
       ['_page', action],
       ['name', 'Forschung'],
-      ['org_id', String(house.ours)],
+      ['org_id', String(fixture.ownOrganisation)],
       ['monthly_budget', 'viel'],
     ],
-    await house.person('platform_owner', { preferredLanguage: 'de' }),
+    await fixture.person('platform_owner', { preferredLanguage: 'de' }),
   );
   expect(html).toContain('Geben Sie einen Betrag in US-Dollar mit Punkt ein');
   expect(html).toContain('value="Forschung"');
-  const program = await house.post(owner, action, { name: 'x', org_id: house.ours, monthly_budget: 'much' });
-  expect(program).toMatchObject({ status: 422, body: { code: 'validation_error', param: 'monthly_budget' } });
+  const apiResponse = await fixture.post(owner, action, {
+    name: 'x',
+    org_id: fixture.ownOrganisation,
+    monthly_budget: 'much',
+  });
+  expect(apiResponse).toMatchObject({
+    status: 422,
+    body: { code: 'validation_error', param: 'monthly_budget' },
+  });
 });
 
-test('a form whose page is none of ours, or is gone, gets the page of its error', async () => {
+test('a refused form from a foreign or missing page gets an error page', async () => {
   const action = '/dashboard/admin/departments';
   for (const page of [
     'https://elsewhere.example/',

@@ -1,7 +1,7 @@
 import { SessionsService } from '#product/identity';
 import { startTestApp, type TestApp } from '../../support/app';
-import { addUser, signIn } from '../../support/people';
-import { ask, type RawAnswer } from './raw-exchange';
+import { addUser, signIn } from '../../support/users';
+import { sendRaw, type RawAnswer } from './raw-exchange';
 import { TrialModule } from './trial.module';
 
 let app: TestApp;
@@ -11,20 +11,20 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-const verdictOf = (answer: RawAnswer): [number, string | undefined] => [
+const outcomeOf = (answer: RawAnswer): [number, string | undefined] => [
   answer.status,
   (JSON.parse(answer.body) as { code?: string }).code,
 ];
-const visit = async (path: string, cookie?: string) =>
-  verdictOf(await ask(app.url, { path, headers: cookie === undefined ? {} : { cookie } }));
+const visitWith = async (path: string, cookie?: string) =>
+  outcomeOf(await sendRaw(app.url, { path, headers: cookie === undefined ? {} : { cookie } }));
 
-const IN = [200, undefined];
+const SIGNED_IN = [200, undefined];
 
-describe('a session', () => {
-  test('lets its user in, whatever other cookies there are', async () => {
+describe('A session', () => {
+  test('signs its user in, whatever other cookies are sent', async () => {
     const userId = await addUser(app, 'platform_admin');
     const cookie = await signIn(app, userId);
-    const answer = await ask(app.url, {
+    const answer = await sendRaw(app.url, {
       path: '/trial/me',
       headers: { cookie: `a=1; other_svc_session=x;${cookie} ; b` },
     });
@@ -39,11 +39,11 @@ describe('a session', () => {
     ['an invented one', `svc_session=${'A'.repeat(43)}`, 'invalid_session'],
     ['SQL', "svc_session=' OR 1=1 --", 'invalid_session'],
     ['8 KB', `svc_session=${'A'.repeat(8_000)}`, 'invalid_session'],
-  ])('%s opens nothing', async (_name, cookie, code) => {
-    expect(await visit('/trial/me', cookie)).toEqual([401, code]);
+  ])('is refused for %s', async (_name, cookie, code) => {
+    expect(await visitWith('/trial/me', cookie)).toEqual([401, code]);
   });
 
-  test('is not what is stored', async () => {
+  test('is stored as a hash only', async () => {
     const cookie = await signIn(app, await addUser(app));
     const [row] = await app.database.query<{ text: string }>(
       'SELECT s::text AS text FROM session s LIMIT 1000',
@@ -53,11 +53,11 @@ describe('a session', () => {
       "SELECT encode(token_hash, 'base64') AS hash FROM session",
     );
     for (const { hash } of hashes)
-      expect(await visit('/trial/me', `svc_session=${hash}`)).toEqual([401, 'invalid_session']);
-    expect(await visit('/trial/me', cookie)).toEqual(IN);
+      expect(await visitWith('/trial/me', `svc_session=${hash}`)).toEqual([401, 'invalid_session']);
+    expect(await visitWith('/trial/me', cookie)).toEqual(SIGNED_IN);
   });
 
-  const age = (userId: number, column: string, by: string) =>
+  const moveBack = (userId: number, column: string, by: string) =>
     app.database.query(`UPDATE session SET ${column} = now() + $2::interval WHERE user_id = $1`, [
       userId,
       by,
@@ -71,33 +71,36 @@ describe('a session', () => {
     ['platform_owner', 'last_seen_at', '-12 hours -1 minute', false],
     ['user', 'expires_at', '1 minute', true],
     ['user', 'expires_at', '-1 second', false],
-  ] as const)('of a %s whose %s lies at %s', async (role, column, by, open) => {
-    const userId = await addUser(app, role);
-    const cookie = await signIn(app, userId);
-    await age(userId, column, by);
-    expect(await visit('/trial/me', cookie)).toEqual(open ? IN : [401, 'invalid_session']);
-  });
+  ] as const)(
+    'is valid only within its lifetime for a %s with %s at %s from now',
+    async (role, column, by, open) => {
+      const userId = await addUser(app, role);
+      const cookie = await signIn(app, userId);
+      await moveBack(userId, column, by);
+      expect(await visitWith('/trial/me', cookie)).toEqual(open ? SIGNED_IN : [401, 'invalid_session']);
+    },
+  );
 
-  test('lives on while it is used, and is written once a minute at most', async () => {
+  test('stays alive while it is used and is updated at most once per minute', async () => {
     const userId = await addUser(app);
     const cookie = await signIn(app, userId);
-    const seen = async () => {
+    const lastSeenAt = async () => {
       const rows = await app.database.query<{ at: string }>(
         'SELECT last_seen_at::text AS at FROM session WHERE user_id = $1',
         [userId],
       );
       return rows[0]?.at;
     };
-    const first = await seen();
-    await visit('/trial/me', cookie);
-    expect(await seen()).toBe(first);
-    await age(userId, 'last_seen_at', '-2 minutes');
-    const older = await seen();
-    await visit('/trial/me', cookie);
-    expect(await seen()).not.toBe(older);
+    const first = await lastSeenAt();
+    await visitWith('/trial/me', cookie);
+    expect(await lastSeenAt()).toBe(first);
+    await moveBack(userId, 'last_seen_at', '-2 minutes');
+    const older = await lastSeenAt();
+    await visitWith('/trial/me', cookie);
+    expect(await lastSeenAt()).not.toBe(older);
   });
 
-  test('ends for good, one or all of them', async () => {
+  test('can be ended permanently, singly or for all devices of the user', async () => {
     const userId = await addUser(app);
     const [one, two, three] = await Promise.all([
       signIn(app, userId),
@@ -106,29 +109,29 @@ describe('a session', () => {
     ]);
     const sessions = app.application.get(SessionsService);
     await app.database.transaction((tx) => sessions.end(tx, one.slice('svc_session='.length)));
-    expect(await visit('/trial/me', one)).toEqual([401, 'invalid_session']);
-    expect(await visit('/trial/me', two)).toEqual(IN);
+    expect(await visitWith('/trial/me', one)).toEqual([401, 'invalid_session']);
+    expect(await visitWith('/trial/me', two)).toEqual(SIGNED_IN);
     await app.database.transaction((tx) => sessions.endAll(tx, userId));
-    expect(await visit('/trial/me', two)).toEqual([401, 'invalid_session']);
-    expect(await visit('/trial/me', three)).toEqual([401, 'invalid_session']);
+    expect(await visitWith('/trial/me', two)).toEqual([401, 'invalid_session']);
+    expect(await visitWith('/trial/me', three)).toEqual([401, 'invalid_session']);
   });
 
-  test('ends with the standing of its user', async () => {
+  test('ends when its user is suspended or archived', async () => {
     const userId = await addUser(app);
     const cookie = await signIn(app, userId);
     for (const status of ['suspended', 'archived', 'deleted', 'pending_verification']) {
       await app.database.query('UPDATE user_account SET status = $2 WHERE id = $1', [userId, status]);
-      expect((await visit('/trial/me', cookie))[1]).toBe('account_status');
+      expect((await visitWith('/trial/me', cookie))[1]).toBe('account_status');
     }
   });
 
-  test('loses a role in the middle of its life', async () => {
+  test('loses a role that is revoked during the session', async () => {
     const userId = await addUser(app, 'org_owner');
     const cookie = await signIn(app, userId);
-    expect(await visit('/trial/administration', cookie)).toEqual(IN);
+    expect(await visitWith('/trial/administration', cookie)).toEqual(SIGNED_IN);
     await app.database.query("UPDATE user_account SET role = 'department_admin' WHERE id = $1", [userId]);
-    expect(await visit('/trial/administration', cookie)).toEqual([403, 'permission_denied']);
-    expect(await visit('/trial/me', cookie)).toEqual(IN);
+    expect(await visitWith('/trial/administration', cookie)).toEqual([403, 'permission_denied']);
+    expect(await visitWith('/trial/me', cookie)).toEqual(SIGNED_IN);
   });
 
   test.each([
@@ -138,22 +141,24 @@ describe('a session', () => {
     ['org_owner', true],
     ['platform_admin', true],
     ['platform_owner', true],
-  ] as const)('of a %s at a route for organisation administrators: %s', async (role, allowed) => {
+  ] as const)('opens a route for organisation administrators for a %s: %s', async (role, allowed) => {
     const cookie = await signIn(app, await addUser(app, role));
-    expect(await visit('/trial/administration', cookie)).toEqual(allowed ? IN : [403, 'permission_denied']);
+    expect(await visitWith('/trial/administration', cookie)).toEqual(
+      allowed ? SIGNED_IN : [403, 'permission_denied'],
+    );
   });
 });
 
-describe('a change comes from our own pages', () => {
+describe('Cross-site protection of changes', () => {
   const change = (headers: Record<string, string>, body = '{"email":"a@example.com"}') =>
-    ask(app.url, {
+    sendRaw(app.url, {
       method: 'POST',
       path: '/trial/change',
       body,
       headers: { 'content-type': 'application/json', ...headers },
     });
 
-  const own: Record<string, string>[] = [
+  const sameOriginHeaders: Record<string, string>[] = [
     { origin: 'null', 'sec-fetch-site': 'same-origin' },
     { 'sec-fetch-site': 'same-origin' },
     { 'sec-fetch-site': 'none' },
@@ -161,7 +166,7 @@ describe('a change comes from our own pages', () => {
     { origin: 'http://portal.localhost', 'sec-fetch-site': 'same-origin' },
     { origin: 'http://localhost:9', host: 'localhost:9', 'sec-fetch-site': 'same-origin' },
   ];
-  const foreign: Record<string, string>[] = [
+  const crossSiteHeaders: Record<string, string>[] = [
     {},
     { origin: 'null' },
     { origin: '' },
@@ -182,24 +187,24 @@ describe('a change comes from our own pages', () => {
     { origin: 'http://elsewhere.example', 'x-http-method-override': 'GET' },
   ];
 
-  test.each(own)('%j passes', async (headers) => {
+  test.each(sameOriginHeaders)('accepts %j', async (headers) => {
     const cookie = await signIn(app, await addUser(app));
-    expect(verdictOf(await change({ cookie, ...headers }))).toEqual(IN);
+    expect(outcomeOf(await change({ cookie, ...headers }))).toEqual(SIGNED_IN);
   });
 
-  test.each(foreign)('%j is refused, before session and body are looked at', async (headers) => {
+  test.each(crossSiteHeaders)('refuses %j before reading session and body', async (headers) => {
     const cookie = await signIn(app, await addUser(app));
-    expect(verdictOf(await change({ cookie, ...headers }, '{'))).toEqual([403, 'csrf_rejected']);
-    expect(verdictOf(await change({ cookie: 'x=1', ...headers }))).toEqual([403, 'csrf_rejected']);
+    expect(outcomeOf(await change({ cookie, ...headers }, '{'))).toEqual([403, 'csrf_rejected']);
+    expect(outcomeOf(await change({ cookie: 'x=1', ...headers }))).toEqual([403, 'csrf_rejected']);
   });
 
-  test('a program without cookies needs no origin, and gains nothing by that', async () => {
-    expect(verdictOf(await change({}))).toEqual([401, 'authentication_required']);
+  test('needs no origin from a client without cookies, which gains no access', async () => {
+    expect(outcomeOf(await change({}))).toEqual([401, 'authentication_required']);
   });
 
-  test('reading needs none either', async () => {
+  test('does not apply to reads', async () => {
     const cookie = await signIn(app, await addUser(app));
-    const answer = await ask(app.url, {
+    const answer = await sendRaw(app.url, {
       path: '/trial/me',
       headers: { cookie, origin: 'http://elsewhere.example', 'sec-fetch-site': 'cross-site' },
     });
@@ -207,13 +212,13 @@ describe('a change comes from our own pages', () => {
     expect(Object.keys(answer.headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
   });
 
-  test('nobody without a session has a body read', async () => {
-    const answer = await ask(app.url, {
+  test('reads no body of a request without a session', async () => {
+    const answer = await sendRaw(app.url, {
       method: 'POST',
       path: '/trial/change',
       headers: { 'content-type': 'application/json', 'content-length': '1000000' },
     });
-    expect([...verdictOf(answer), answer.headers.connection]).toEqual([
+    expect([...outcomeOf(answer), answer.headers.connection]).toEqual([
       401,
       'authentication_required',
       'close',

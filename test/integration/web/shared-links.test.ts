@@ -1,52 +1,52 @@
 import { ModulesContainer } from '#inside/boot/packages';
 import { getMetadataStorage } from 'class-validator';
 import { registeredRoutes, type RegisteredRoute } from '#product/web';
-import { House, type Person } from '../admin/house';
-import { furnished } from './offered-forms';
+import { PortalFixture, type Person } from '../admin/portal-fixture';
+import { createOneOfEach } from './collect-forms';
 
 /*
- * The promise of every page: its address works with what campaigns, mail programs and networks add to it. A value that
- * a page does not take leads to the page with its default, which says so, with status 422.
+ * Invariant of every page: tracking parameters added by other systems do not change it. An invalid value of a known
+ * parameter shows the page with its default, a notice and status 422.
  */
 
-let house: House;
+let fixture: PortalFixture;
 let owner: Person;
 let pages: RegisteredRoute[];
 
 beforeAll(async () => {
-  house = await House.open();
-  owner = await furnished(house);
-  pages = registeredRoutes(house.app.application.get(ModulesContainer)).filter(
+  fixture = await PortalFixture.open();
+  owner = await createOneOfEach(fixture);
+  pages = registeredRoutes(fixture.app.application.get(ModulesContainer)).filter(
     ({ method, answer, path }) => method === 'GET' && answer === 'page' && !path.includes('{'),
   );
 });
-afterAll(() => house.close());
+afterAll(() => fixture.close());
 
-const shared = 'utm_source=a&utm_source=b&ref=friend&gclid=CjwKCAjw&fbclid=IwAR0';
+const trackingParameters = 'utm_source=a&utm_source=b&ref=friend&gclid=CjwKCAjw&fbclid=IwAR0';
 const readerOf = (path: string): Person | null => (path.startsWith('/dashboard') ? owner : null);
 
-async function read(
+async function readPage(
   path: string,
   accept = 'text/html',
 ): Promise<{ status: number; text: string; type: string }> {
   const person = readerOf(path);
-  const answer = await fetch(house.app.url + path, {
+  const answer = await fetch(fixture.app.url + path, {
     redirect: 'manual',
     headers: { accept, ...(person === null ? {} : { cookie: person.cookie }) },
   });
   return { status: answer.status, text: await answer.text(), type: answer.headers.get('content-type') ?? '' };
 }
 
-test('an unknown parameter changes the answer of no page, for a browser and for what previews a link', async () => {
-  const faults: string[] = [];
+test('unknown parameters change no page, for browsers and link previews', async () => {
+  const problems: string[] = [];
   for (const { path } of pages) {
     for (const accept of ['text/html', '*/*']) {
-      const plain = await read(path, accept);
-      const { status } = await read(`${path}?${shared}`, accept);
-      if (status !== plain.status) faults.push(`${path}: ${status} instead of ${plain.status}`);
+      const plainPage = await readPage(path, accept);
+      const { status } = await readPage(`${path}?${trackingParameters}`, accept);
+      if (status !== plainPage.status) problems.push(`${path}: ${status} instead of ${plainPage.status}`);
     }
   }
-  expect(faults).toEqual([]);
+  expect(problems).toEqual([]);
   expect(pages.length).toBeGreaterThan(60);
 }, 120_000);
 
@@ -59,41 +59,41 @@ const namesOf = (form: RegisteredRoute['forms']['query']): string[] =>
 
 const nonsense = '\u0001'.repeat(3_000);
 
-test('a bad value of a known parameter shows the page with its default and says so', async () => {
-  const faults: string[] = [];
-  let refused = 0;
+test('an invalid value of a known parameter shows the page with its default and a notice', async () => {
+  const problems: string[] = [];
+  let refusedCount = 0;
   for (const { path, forms, single } of pages) {
-    const plain = await read(path);
+    const plainPage = await readPage(path);
     const names = [...new Set([...single.query.keys(), ...namesOf(forms.query)])].filter(
       (name) => name !== 'format',
     );
-    for (const name of plain.status === 200 ? names : []) {
-      const { status, text, type } = await read(
+    for (const name of plainPage.status === 200 ? names : []) {
+      const { status, text, type } = await readPage(
         `${path}?utm_source=news&${name}=${encodeURIComponent(nonsense)}`,
       );
       if (status === 200) continue;
-      refused += 1;
+      refusedCount += 1;
       const isShown =
         text.includes('class="banner banner-bad" role="alert"') && !text.includes('class="fault"');
       if (status !== 422 || !isShown || !type.startsWith('text/html'))
-        faults.push(`${path}?${name}: ${status}`);
+        problems.push(`${path}?${name}: ${status}`);
     }
   }
-  expect(faults).toEqual([]);
-  expect(refused).toBeGreaterThan(60);
+  expect(problems).toEqual([]);
+  expect(refusedCount).toBeGreaterThan(60);
 }, 120_000);
 
-test('data and files are not given with another meaning than was asked for', async () => {
+test('data and file routes refuse an invalid parameter instead of replacing it', async () => {
   for (const path of [
     '/dashboard/request-log/export?days=many',
     '/dashboard/api/usage?bucket=many',
     '/models-public?format=json&utm_source=news',
   ])
-    expect([path, (await read(path)).status >= 400]).toEqual([path, true]);
+    expect([path, (await readPage(path)).status >= 400]).toEqual([path, true]);
 });
 
-test('the notice is in the language of its reader', async () => {
-  const answer = await fetch(`${house.app.url}/models-public?sort=many`, {
+test("the notice is in the reader's language", async () => {
+  const answer = await fetch(`${fixture.app.url}/models-public?sort=many`, {
     headers: { accept: 'text/html', 'accept-language': 'de' },
   });
   expect([answer.status, answer.headers.get('cache-control')]).toEqual([422, 'no-store']);

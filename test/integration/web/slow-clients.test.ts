@@ -37,7 +37,7 @@ const refusals = {
 @Module({ controllers: [SlowController], providers: [{ provide: APP_FILTER, useValue: refusals }] })
 class SlowModule {}
 
-describe('clients who take their time', () => {
+describe('Slow clients', () => {
   let application: INestApplication;
   let url: string;
 
@@ -57,66 +57,66 @@ describe('clients who take their time', () => {
 
   const get = 'GET /v1/slow HTTP/1.1\r\nhost: x\r\n';
 
-  /** Returns how many letters were sent before the server hung up. */
-  async function drip(socket: Socket, text: string): Promise<number> {
-    let sent = 0;
-    for (const letter of text) {
-      if (socket.destroyed || !socket.writable) return sent;
-      socket.write(letter);
-      sent += 1;
+  /** Sends the text one character at a time; returns the number of characters sent before the server closed. */
+  async function sendSlowly(socket: Socket, text: string): Promise<number> {
+    let sentCount = 0;
+    for (const character of text) {
+      if (socket.destroyed || !socket.writable) return sentCount;
+      socket.write(character);
+      sentCount += 1;
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
-    return sent;
+    return sentCount;
   }
 
-  test('headers that come letter by letter are not waited for', async () => {
+  test('headers sent one character at a time time out', async () => {
     const socket = await open(url);
     const answer = readToEnd(socket);
-    void drip(socket, `${get}x-much: ${'x'.repeat(2_000)}`);
+    void sendSlowly(socket, `${get}x-much: ${'x'.repeat(2_000)}`);
     const { status, body } = parseAnswer(await answer);
     expect([status, body]).toEqual([408, expect.stringContaining('"code":"request_timeout"')]);
   });
 
-  test('nor is a body, however steadily it drips', async () => {
+  test('a body sent slowly times out, however steadily it arrives', async () => {
     const socket = await open(url);
     const answer = readToEnd(socket);
     socket.write('POST /v1/slow HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 2000\r\n\r\n');
-    const dripped = drip(socket, 'x'.repeat(2_000));
+    const sending = sendSlowly(socket, 'x'.repeat(2_000));
     const { status, body } = parseAnswer(await answer);
     expect([status, body]).toEqual([408, expect.stringContaining('"code":"request_timeout"')]);
-    expect(await dripped).toBeLessThan(2_000);
+    expect(await sending).toBeLessThan(2_000);
   });
 
   test.each([
     ['served', 'GET /v1/slow HTTP/1.1', 200],
     ['not served', 'GET /v1/nothing HTTP/1.1', 404],
     ['that Express takes', 'HEAD /v1/slow HTTP/1.1', 200],
-  ])('nor is one that no handler reads, of a route %s', async (_, line, status) => {
+  ])('a body that no handler reads times out on a route %s', async (_, line, status) => {
     const socket = await open(url);
     const answer = readToEnd(socket);
     socket.write(`${line}\r\nhost: x\r\ncontent-length: 2000\r\n\r\n`);
-    void drip(socket, 'x'.repeat(2_000));
+    void sendSlowly(socket, 'x'.repeat(2_000));
     expect(parseAnswer(await answer).status).toBe(status);
   });
 
-  test('nor is more of such a body taken in than a little, however quickly it comes', async () => {
+  test('an unread body is not buffered beyond a small amount, however fast it arrives', async () => {
     const socket = await open(url);
     const answer = readToEnd(socket);
-    // Bytes are counted twenty times within the time limit: no machine sends a gigabyte between two looks.
+    // Bytes are counted twenty times within the time limit; no machine sends a gigabyte between two counts.
     const pieces = 4_096;
     const piece = Buffer.alloc(256 * 1024, 'x');
     socket.write(`GET /v1/slow HTTP/1.1\r\nhost: x\r\ncontent-length: ${pieces * piece.length}\r\n\r\n`);
-    let taken = 0;
-    while (taken < pieces) {
+    let acceptedChunks = 0;
+    while (acceptedChunks < pieces) {
       const failed = await new Promise((resolve) => socket.write(piece, resolve));
       if (failed) break;
-      taken += 1;
+      acceptedChunks += 1;
     }
-    expect(taken).toBeLessThan(pieces);
+    expect(acceptedChunks).toBeLessThan(pieces);
     expect(parseAnswer(await answer).status).toBe(200);
   });
 
-  test('one that comes a little later than its answer keeps the connection', async () => {
+  test('an unread body that arrives shortly after its response keeps the connection open', async () => {
     const socket = await open(url);
     const answer = readToEnd(socket);
     socket.write(`GET /v1/slow HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n`);
@@ -125,7 +125,7 @@ describe('clients who take their time', () => {
     expect((await answer).match(/\{"ok":true\}/g)).toHaveLength(2);
   });
 
-  test(`${IDLE} sockets that say nothing are let go, and others are served beside them`, async () => {
+  test(`${IDLE} idle sockets are closed while others are served`, async () => {
     const { hostname, port } = new URL(url);
     const sockets = Array.from({ length: IDLE }, () => connect(Number(port), hostname));
     const closed = sockets.map((socket) => {
@@ -138,15 +138,15 @@ describe('clients who take their time', () => {
     await Promise.all(closed);
   });
 
-  test('a connection that has been served and says no more is let go', async () => {
+  test('an idle connection is closed after it was served', async () => {
     const socket = await open(url);
     socket.write(`${get}\r\n`);
-    // The end of what can be read is the server's: this side says no more.
+    // The server closes its side; the client sends nothing more.
     expect(await readToEnd(socket)).toContain('{"ok":true}');
   });
 });
 
-describe('clients who rest between requests', () => {
+describe('Keep-alive connections', () => {
   let application: INestApplication;
   let url: string;
 
@@ -158,16 +158,16 @@ describe('clients who rest between requests', () => {
   });
   afterAll(() => application.close());
 
-  test('are served as long as they were told, however short an answer may wait, and let go after it', async () => {
+  test('stay open for the announced time, regardless of the stall timeout, and are closed afterwards', async () => {
     const socket = await open(url);
     const answer = readToEnd(socket);
     const request = 'GET /v1/slow HTTP/1.1\r\nhost: x\r\n\r\n';
-    for (const restMs of [0, 500, 500]) {
-      await new Promise((resolve) => setTimeout(resolve, restMs));
+    for (const pauseMs of [0, 500, 500]) {
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
       socket.write(request);
     }
-    const restsFrom = performance.now();
+    const idleSince = performance.now();
     expect((await answer).match(/\{"ok":true\}/g)).toHaveLength(3);
-    expect(performance.now() - restsFrom).toBeGreaterThan(KEEP_ALIVE_MS - 100);
+    expect(performance.now() - idleSince).toBeGreaterThan(KEEP_ALIVE_MS - 100);
   });
 });

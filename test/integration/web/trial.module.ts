@@ -38,7 +38,7 @@ export class ChangeForm {
   note?: string;
 }
 
-/** Routes of the gateway that do nothing but show what reached them. */
+/** Gateway routes that return what they received. */
 @Controller('/v1/trial')
 class GatewayTrial {
   @Get('bearer')
@@ -86,7 +86,7 @@ class GatewayTrial {
   @Get('throws/:what')
   @Access.anyone()
   throws(@Param('what') what: string): never {
-    // Libraries throw what they like; this is what a test of that looks like.
+    // Simulates a library that throws a non-Error value.
     const thrown: unknown = {
       string: 'just words',
       nothing: undefined,
@@ -103,7 +103,7 @@ class GatewayTrial {
   }
 }
 
-/** One route of each kind of the portal. */
+/** A portal route of each kind. */
 @Controller('/trial')
 export class PortalTrial {
   readonly received: unknown[] = [];

@@ -22,7 +22,7 @@ export function launchBrowser(): Promise<Browser> {
 
 const HEIGHT = 900;
 
-export interface Viewing {
+export interface ViewOptions {
   theme: Theme;
   width: number;
   height?: number;
@@ -30,7 +30,7 @@ export interface Viewing {
 
 export function openContext(
   browser: Browser,
-  { theme, width, height = HEIGHT }: Viewing,
+  { theme, width, height = HEIGHT }: ViewOptions,
 ): Promise<BrowserContext> {
   return browser.newContext({
     colorScheme: theme,
@@ -41,54 +41,51 @@ export function openContext(
   });
 }
 
-interface Seat {
+interface PooledPage {
   readonly context: BrowserContext;
   readonly page: Page;
 }
 
-/** To start a renderer takes longer than a look at a page: one that is free and clean again serves the next. */
-const freeSeats = new WeakMap<Browser, Seat>();
+/** Idle clean page per browser, reused because starting a renderer takes longer than a check. */
+const idlePages = new WeakMap<Browser, PooledPage>();
 
-/** Runs `look` on a page without cookies, storage and listeners of an earlier look. */
+/** Runs `look` on a page without cookies, storage or listeners from an earlier run. */
 export async function withPage<Result>(
   browser: Browser,
-  viewing: Viewing,
+  viewing: ViewOptions,
   look: (page: Page, context: BrowserContext) => Promise<Result>,
 ): Promise<Result> {
-  const seat = await takeSeat(browser, viewing);
+  const pooledPage = await takePage(browser, viewing);
   let isClean = false;
   try {
-    const result = await look(seat.page, seat.context);
-    isClean = await clean(seat);
+    const result = await look(pooledPage.page, pooledPage.context);
+    isClean = await resetPage(pooledPage);
     return result;
   } finally {
-    if (isClean && !freeSeats.has(browser)) freeSeats.set(browser, seat);
-    else await seat.context.close();
+    if (isClean && !idlePages.has(browser)) idlePages.set(browser, pooledPage);
+    else await pooledPage.context.close();
   }
 }
 
-async function takeSeat(browser: Browser, viewing: Viewing): Promise<Seat> {
-  const free = freeSeats.get(browser);
-  if (free !== undefined) {
-    freeSeats.delete(browser);
-    await changeViewing(free.page, viewing);
-    return free;
+async function takePage(browser: Browser, viewing: ViewOptions): Promise<PooledPage> {
+  const idlePage = idlePages.get(browser);
+  if (idlePage !== undefined) {
+    idlePages.delete(browser);
+    await changeView(idlePage.page, viewing);
+    return idlePage;
   }
   const context = await openContext(browser, viewing);
   context.setDefaultTimeout(30_000);
   return { context, page: await context.newPage() };
 }
 
-export async function changeViewing(page: Page, { theme, width, height = HEIGHT }: Viewing): Promise<void> {
+export async function changeView(page: Page, { theme, width, height = HEIGHT }: ViewOptions): Promise<void> {
   await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
   await page.setViewportSize({ width, height });
 }
 
-/**
- * Nothing of the last look is left where this returns true. A page that another one opened is not worth the
- * trouble.
- */
-async function clean({ context, page }: Seat): Promise<boolean> {
+/** Returns true if no state is left on the page. Pages that opened another page are not reused. */
+async function resetPage({ context, page }: PooledPage): Promise<boolean> {
   if (page.isClosed() || context.pages().length !== 1) return false;
   page.removeAllListeners();
   await page.unrouteAll({ behavior: 'ignoreErrors' });

@@ -1,38 +1,35 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
-import { changeViewing, type Viewing } from './launch';
+import { changeView, type ViewOptions } from './launch';
 
 const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const standards = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
-export interface PageFaults {
+export interface PageIssues {
   accessibility: string[];
   policy: string[];
   console: string[];
   overflow: string[];
 }
 
-export const noFaults: PageFaults = { accessibility: [], policy: [], console: [], overflow: [] };
+export const noIssues: PageIssues = { accessibility: [], policy: [], console: [], overflow: [] };
 
 interface AxeViolation {
   id: string;
   nodes: { html: string; failureSummary?: string }[];
 }
 
-/**
- * The gate opens an address, does there what `prepare` says, and returns everything that is wrong with what
- * it shows. Then it looks in other viewings, without opening it again.
- */
+/** Opens an address, runs `prepare` and returns all issues found. Then checks the other views without reloading. */
 export async function checkPage(
   page: Page,
   address: string,
   prepare?: () => Promise<void>,
-  others: readonly Viewing[] = [],
-): Promise<PageFaults> {
-  const faults: PageFaults = { accessibility: [], policy: [], console: [], overflow: [] };
+  others: readonly ViewOptions[] = [],
+): Promise<PageIssues> {
+  const faults: PageIssues = { accessibility: [], policy: [], console: [], overflow: [] };
   page.on('console', (message) => {
     if (message.type() !== 'error') return;
-    // An error page is a page that answers an error: the browser notes that of the page itself.
+    // Ignored: Chromium logs an error for a page that itself responds with an error status.
     if (message.location().url === address && message.text().startsWith('Failed to load')) return;
     const list = message.text().includes('Content Security Policy') ? faults.policy : faults.console;
     list.push(message.text());
@@ -41,23 +38,23 @@ export async function checkPage(
   await page.goto(address, { waitUntil: 'load' });
   await page.waitForSelector('[data-theme-switch]:not([hidden])');
   await prepare?.();
-  // The source is evaluated over the debugging protocol: the page's own policy would refuse a script of ours.
+  // Evaluated over the debugging protocol, because the page's CSP would block an injected script.
   await page.evaluate(`${axeSource};0`);
-  faults.accessibility = await accessibilityFaults(page);
-  faults.overflow = await overflowingElements(page);
+  faults.accessibility = await findAccessibilityIssues(page);
+  faults.overflow = await findOverflowingElements(page);
   for (const viewing of others) {
-    await changeViewing(page, viewing);
-    const named = (fault: string): string => `${viewing.theme}, ${viewing.width} px: ${fault}`;
-    faults.accessibility.push(...(await accessibilityFaults(page)).map(named));
-    faults.overflow.push(...(await overflowingElements(page)).map(named));
+    await changeView(page, viewing);
+    const withView = (fault: string): string => `${viewing.theme}, ${viewing.width} px: ${fault}`;
+    faults.accessibility.push(...(await findAccessibilityIssues(page)).map(withView));
+    faults.overflow.push(...(await findOverflowingElements(page)).map(withView));
   }
   return faults;
 }
 
-async function accessibilityFaults(page: Page): Promise<string[]> {
+async function findAccessibilityIssues(page: Page): Promise<string[]> {
   const options = JSON.stringify({
     resultTypes: ['violations'],
-    // No rule of these standards reads style sheets, and nothing plays sound.
+    // No rule in use reads style sheets or plays sound.
     preload: false,
     runOnly: { type: 'tag', values: standards },
   });
@@ -69,8 +66,8 @@ async function accessibilityFaults(page: Page): Promise<string[]> {
   );
 }
 
-/** A page wider than its window, with the elements that stick out of it and do not scroll on their own. */
-function overflowingElements(page: Page): Promise<string[]> {
+/** Returns elements that stick out of a page wider than its window and do not scroll themselves. */
+function findOverflowingElements(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(`(() => {
     const width = document.documentElement.clientWidth;
     if (document.documentElement.scrollWidth <= width) return [];

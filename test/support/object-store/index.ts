@@ -3,35 +3,35 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { checkSignature, type KnownKey, Refusal } from './signature';
-import { Shelf, type StoredObject } from './shelf';
+import { checkSignature, type S3AccessKey, S3Error } from './signature';
+import { Bucket, type StoredObject } from './bucket';
 
-export interface StandInOptions {
+export interface ObjectStoreOptions {
   readonly bucket?: string;
   readonly region?: string;
-  readonly key?: KnownKey;
-  /** S3 demands 5 MiB. */
-  readonly leastPartBytes?: number;
+  readonly key?: S3AccessKey;
+  /** Minimum part size in bytes; S3 requires 5 MiB. */
+  readonly minPartBytes?: number;
 }
 
-/** What a request meets instead of its answer, as often as it is listed. */
-export type Fault =
+/** Injected fault; replaces the normal response for as many requests as configured. */
+export type ObjectStoreFault =
   | 'slow-down'
   | 'internal-error'
   | 'access-denied'
   | 'error-behind-200'
   | 'garbage'
   | 'hang'
-  /** The connection is cut before or after the request was carried out. */
+  /** Cuts the connection before or after the request is carried out. */
   | 'cut-before'
   | 'cut-after'
   | 'error-after'
-  /** Half of an object comes. */
+  /** Sends half of an object. */
   | 'cut-in-body'
-  /** One byte of an object is another. */
+  /** Changes one byte of an object. */
   | 'flipped-byte';
 
-export interface Asked {
+export interface ObjectStoreRequest {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
@@ -39,25 +39,28 @@ export interface Asked {
 }
 
 /**
- * An object store in memory that refuses what Amazon S3 refuses. It serves one bucket, under its path and, for hosts
- * that begin with the name of the bucket, at the root.
+ * In-memory object store that rejects what Amazon S3 rejects. Serves one bucket, path-style and, for host names that
+ * start with the bucket, virtual-hosted-style.
  */
 export class ObjectStoreStandIn {
-  readonly asked: Asked[] = [];
-  readonly shelf: Shelf;
+  readonly requests: ObjectStoreRequest[] = [];
+  readonly contents: Bucket;
   readonly bucket: string;
   readonly region: string;
-  readonly key: KnownKey;
-  /** Each request takes this long at least. */
+  readonly key: S3AccessKey;
+  /** Minimum duration of each request in ms. */
   delayMs = 0;
-  /** Its clock. */
+  /** Clock of the store. */
   now = (): Date => new Date();
-  private faults: { readonly fault: Fault; readonly meets: (asked: Asked) => boolean }[] = [];
+  private faults: {
+    readonly fault: ObjectStoreFault;
+    readonly matches: (request: ObjectStoreRequest) => boolean;
+  }[] = [];
 
   private constructor(
     private readonly server: ReturnType<typeof createServer>,
     readonly url: string,
-    options: StandInOptions,
+    options: ObjectStoreOptions,
   ) {
     this.bucket = options.bucket ?? 'records';
     this.region = options.region ?? 'eu-central-1';
@@ -65,10 +68,10 @@ export class ObjectStoreStandIn {
       accessKeyId: 'AKIAIOSFODNN7EXAMPLE',
       secretAccessKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
     };
-    this.shelf = new Shelf(options.leastPartBytes ?? 5 * 1_024 * 1_024);
+    this.contents = new Bucket(options.minPartBytes ?? 5 * 1_024 * 1_024);
   }
 
-  static async open(options: StandInOptions = {}): Promise<ObjectStoreStandIn> {
+  static async open(options: ObjectStoreOptions = {}): Promise<ObjectStoreStandIn> {
     const server = createServer();
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -77,22 +80,26 @@ export class ObjectStoreStandIn {
     return store;
   }
 
-  /** As the setting of a place: in this bucket, behind a prefix. */
-  placeText(prefix = ''): string {
+  /** Value of the storage location setting: the bucket and a prefix. */
+  locationText(prefix = ''): string {
     return `s3://${this.bucket}/${prefix}#region=${this.region}&endpoint=${this.url}`;
   }
 
   get keys(): string[] {
-    return [...this.shelf.objects.keys()].sort();
+    return [...this.contents.objects.keys()].sort();
   }
 
   bytesOf(key: string): Buffer | undefined {
-    return this.shelf.objects.get(key)?.bytes;
+    return this.contents.objects.get(key)?.bytes;
   }
 
-  /** The next requests that it meets fall to it. */
-  fail(fault: Fault, times = 1, meets: (asked: Asked) => boolean = () => true): void {
-    for (let count = 0; count < times; count += 1) this.faults.push({ fault, meets });
+  /** Injects a fault into the next requests that match. */
+  fail(
+    fault: ObjectStoreFault,
+    times = 1,
+    matches: (request: ObjectStoreRequest) => boolean = () => true,
+  ): void {
+    for (let count = 0; count < times; count += 1) this.faults.push({ fault, matches });
   }
 
   heal(): void {
@@ -113,39 +120,44 @@ export class ObjectStoreStandIn {
     }
     if (this.delayMs > 0) await delay(this.delayMs);
     const url = new URL(request.url ?? '', this.url);
-    const asked = {
+    const received = {
       method: request.method ?? '',
       path: decodeURIComponent(url.pathname),
       query: url.searchParams,
       headers: request.headers,
     };
-    this.asked.push(asked);
-    const place = this.faults.findIndex(({ meets }) => meets(asked));
-    const fault = place === -1 ? undefined : this.faults.splice(place, 1)[0]!.fault;
+    this.requests.push(received);
+    const faultIndex = this.faults.findIndex(({ matches: meets }) => meets(received));
+    const fault = faultIndex === -1 ? undefined : this.faults.splice(faultIndex, 1)[0]!.fault;
     if (fault === 'hang') return;
     if (fault === 'cut-before') return void request.socket.destroy();
     if (fault === 'garbage')
       return void response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad gateway');
     try {
-      if (fault === 'slow-down') throw new Refusal(503, 'SlowDown', 'Please reduce your request rate.');
-      if (fault === 'access-denied') throw new Refusal(403, 'AccessDenied', 'Access Denied');
+      if (fault === 'slow-down') throw new S3Error(503, 'SlowDown', 'Please reduce your request rate.');
+      if (fault === 'access-denied') throw new S3Error(403, 'AccessDenied', 'Access Denied');
       if (fault === 'internal-error')
-        throw new Refusal(500, 'InternalError', 'We encountered an internal error.');
-      const answer = this.answer(request, asked, Buffer.concat(pieces));
+        throw new S3Error(500, 'InternalError', 'We encountered an internal error.');
+      const answer = this.answer(request, received, Buffer.concat(pieces));
       if (fault === 'cut-after') return void request.socket.destroy();
       if (fault === 'error-after')
-        throw new Refusal(500, 'InternalError', 'We encountered an internal error.');
+        throw new S3Error(500, 'InternalError', 'We encountered an internal error.');
       if (fault === 'error-behind-200')
         return send(response, 200, errorXml('InternalError', 'Please try again.', {}));
-      this.give(request, response, answer, fault);
+      this.sendResponse(request, response, answer, fault);
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof S3Error)) throw error;
       const { status, code, message, more } = error;
       send(response, status, request.method === 'HEAD' ? '' : errorXml(code, message, more));
     }
   }
 
-  private give(request: IncomingMessage, response: ServerResponse, answer: Answer, fault?: Fault): void {
+  private sendResponse(
+    request: IncomingMessage,
+    response: ServerResponse,
+    answer: ObjectStoreResponse,
+    fault?: ObjectStoreFault,
+  ): void {
     const { status, headers = {}, body = Buffer.alloc(0) } = answer;
     response.writeHead(status, {
       ...(status === 204 ? {} : { 'content-length': String(body.length) }),
@@ -162,75 +174,89 @@ export class ObjectStoreStandIn {
     response.end(body);
   }
 
-  private answer(request: IncomingMessage, asked: Asked, body: Buffer): Answer {
-    const key = this.keyOf(asked);
+  private answer(request: IncomingMessage, received: ObjectStoreRequest, body: Buffer): ObjectStoreResponse {
+    const key = this.keyOf(received);
     checkSignature(request, body, { key: this.key, region: this.region, now: this.now() });
-    const { method, query, headers } = asked;
+    const { method, query, headers } = received;
     if (method === 'PUT' && headers['content-length'] === undefined)
-      throw new Refusal(411, 'MissingContentLength', 'You must provide the Content-Length HTTP header.');
+      throw new S3Error(411, 'MissingContentLength', 'You must provide the Content-Length HTTP header.');
     checkDigests(headers, body);
-    if (key === '') return { status: 200, body: Buffer.from(this.shelf.list(query, this.bucket)) };
+    if (key === '') return { status: 200, body: Buffer.from(this.contents.list(query, this.bucket)) };
     const id = query.get('uploadId');
-    if (method === 'POST' && query.has('uploads')) return this.begin(key, asked);
-    if (id !== null) return this.inUpload(key, id, asked, body);
+    if (method === 'POST' && query.has('uploads')) return this.begin(key, received);
+    if (id !== null) return this.handleUpload(key, id, received, body);
     if (method === 'PUT') {
-      this.refuseWhereTaken(key, headers);
-      return { status: 200, headers: { etag: this.shelf.store(key, body, keptOf(headers)).etag } };
+      this.requireAbsent(key, headers);
+      return {
+        status: 200,
+        headers: { etag: this.contents.store(key, body, storedHeadersOf(headers)).etag },
+      };
     }
     if (method === 'DELETE') {
-      this.shelf.objects.delete(key);
+      this.contents.objects.delete(key);
       return { status: 204 };
     }
     if (method === 'GET' || method === 'HEAD') return this.read(key, headers);
-    throw new Refusal(405, 'MethodNotAllowed', 'The specified method is not allowed against this resource.');
+    throw new S3Error(405, 'MethodNotAllowed', 'The specified method is not allowed against this resource.');
   }
 
-  private keyOf({ path, headers }: Asked): string {
+  private keyOf({ path, headers }: ObjectStoreRequest): string {
     if ((headers.host ?? '').startsWith(`${this.bucket}.`)) return path.slice(1);
     const [, bucket = '', key = ''] = /^\/([^/]*)\/?(.*)$/s.exec(path) ?? [];
     if (bucket !== this.bucket)
-      throw new Refusal(404, 'NoSuchBucket', 'The specified bucket does not exist', { BucketName: bucket });
+      throw new S3Error(404, 'NoSuchBucket', 'The specified bucket does not exist', { BucketName: bucket });
     return key;
   }
 
-  private begin(key: string, { headers }: Asked): Answer {
+  private begin(key: string, { headers }: ObjectStoreRequest): ObjectStoreResponse {
     const algorithm = headers['x-amz-checksum-algorithm'];
     if (algorithm !== undefined && algorithm !== 'SHA256')
-      throw new Refusal(400, 'InvalidRequest', 'Checksum algorithm provided is unsupported.');
-    const id = this.shelf.begin(key, keptOf(headers), algorithm !== undefined);
+      throw new S3Error(400, 'InvalidRequest', 'Checksum algorithm provided is unsupported.');
+    const id = this.contents.begin(key, storedHeadersOf(headers), algorithm !== undefined);
     const xml = `<InitiateMultipartUploadResult><Bucket>${this.bucket}</Bucket><UploadId>${id}</UploadId></InitiateMultipartUploadResult>`;
     return { status: 200, body: Buffer.from(xml) };
   }
 
-  private inUpload(key: string, id: string, { method, query, headers }: Asked, body: Buffer): Answer {
+  private handleUpload(
+    key: string,
+    id: string,
+    { method, query, headers }: ObjectStoreRequest,
+    body: Buffer,
+  ): ObjectStoreResponse {
     if (method === 'PUT') {
       const checksum = headers['x-amz-checksum-sha256'];
       const number = Number(query.get('partNumber'));
-      const etag = this.shelf.addPart(key, id, number, body, typeof checksum === 'string' ? checksum : null);
+      const etag = this.contents.addPart(
+        key,
+        id,
+        number,
+        body,
+        typeof checksum === 'string' ? checksum : null,
+      );
       return { status: 200, headers: { etag } };
     }
-    this.shelf.upload(key, id);
+    this.contents.upload(key, id);
     if (method === 'DELETE') {
-      this.shelf.uploads.delete(id);
+      this.contents.uploads.delete(id);
       return { status: 204 };
     }
-    this.refuseWhereTaken(key, headers);
-    const { etag } = this.shelf.finish(key, id, body.toString());
+    this.requireAbsent(key, headers);
+    const { etag } = this.contents.finish(key, id, body.toString());
     const xml = `<CompleteMultipartUploadResult><ETag>${etag.replaceAll('"', '&quot;')}</ETag></CompleteMultipartUploadResult>`;
     return { status: 200, body: Buffer.from(`<?xml version="1.0"?>\n   ${xml}`) };
   }
 
-  private refuseWhereTaken(key: string, headers: IncomingMessage['headers']): void {
+  private requireAbsent(key: string, headers: IncomingMessage['headers']): void {
     const condition = headers['if-none-match'];
     if (condition === undefined) return;
     if (condition !== '*')
-      throw new Refusal(
+      throw new S3Error(
         501,
         'NotImplemented',
         'A header you provided implies functionality that is not implemented',
       );
-    if (this.shelf.objects.has(key))
-      throw new Refusal(
+    if (this.contents.objects.has(key))
+      throw new S3Error(
         412,
         'PreconditionFailed',
         'At least one of the pre-conditions you specified did not hold',
@@ -240,29 +266,32 @@ export class ObjectStoreStandIn {
       );
   }
 
-  private read(key: string, headers: IncomingMessage['headers']): Answer {
-    const stored = this.shelf.objects.get(key);
-    if (stored === undefined) throw new Refusal(404, 'NoSuchKey', 'The specified key does not exist.');
+  private read(key: string, headers: IncomingMessage['headers']): ObjectStoreResponse {
+    const stored = this.contents.objects.get(key);
+    if (stored === undefined) throw new S3Error(404, 'NoSuchKey', 'The specified key does not exist.');
     if (headers['if-match'] !== undefined && headers['if-match'] !== stored.etag)
-      throw new Refusal(
+      throw new S3Error(
         412,
         'PreconditionFailed',
         'At least one of the pre-conditions you specified did not hold',
       );
     const range = /^bytes=(\d+)-(\d*)$/.exec(headers.range ?? '');
-    const told = headersOf(stored);
-    if (range === null) return { status: 200, headers: told, body: stored.bytes };
+    const objectHeaders = headersOf(stored);
+    if (range === null) return { status: 200, headers: objectHeaders, body: stored.bytes };
     const size = stored.bytes.length;
     const from = Number(range[1]);
     const to = Math.min(range[2] === '' ? size - 1 : Number(range[2]), size - 1);
-    if (from > to) throw new Refusal(416, 'InvalidRange', 'The requested range is not satisfiable');
+    if (from > to) throw new S3Error(416, 'InvalidRange', 'The requested range is not satisfiable');
     const part = stored.bytes.subarray(from, to + 1);
-    const own = { 'content-length': String(part.length), 'content-range': `bytes ${from}-${to}/${size}` };
-    return { status: 206, headers: { ...told, ...own }, body: part };
+    const rangeHeaders = {
+      'content-length': String(part.length),
+      'content-range': `bytes ${from}-${to}/${size}`,
+    };
+    return { status: 206, headers: { ...objectHeaders, ...rangeHeaders }, body: part };
   }
 }
 
-interface Answer {
+interface ObjectStoreResponse {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Buffer;
@@ -273,9 +302,12 @@ function checkDigests(headers: IncomingMessage['headers'], body: Buffer): void {
     ['x-amz-checksum-sha256', 'sha256'],
     ['content-md5', 'md5'],
   ] as const) {
-    const told = headers[name];
-    if (told !== undefined && told !== createHash(algorithm).update(body).digest('base64'))
-      throw new Refusal(
+    const declaredDigest = headers[name];
+    if (
+      declaredDigest !== undefined &&
+      declaredDigest !== createHash(algorithm).update(body).digest('base64')
+    )
+      throw new S3Error(
         400,
         'BadDigest',
         `The ${algorithm.toUpperCase()} you specified did not match the calculated checksum.`,
@@ -283,7 +315,7 @@ function checkDigests(headers: IncomingMessage['headers'], body: Buffer): void {
   }
 }
 
-const keptOf = (headers: IncomingMessage['headers']): Record<string, string> =>
+const storedHeadersOf = (headers: IncomingMessage['headers']): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
       /^(content-type|x-amz-meta-.*|x-amz-checksum-sha256)$/.test(name) ? [[name, String(value)]] : [],

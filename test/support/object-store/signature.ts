@@ -1,8 +1,8 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
-/** What S3 would answer instead. */
-export class Refusal extends Error {
+/** Error response of S3. */
+export class S3Error extends Error {
   constructor(
     readonly status: number,
     readonly code: string,
@@ -13,42 +13,42 @@ export class Refusal extends Error {
   }
 }
 
-export interface KnownKey {
+export interface S3AccessKey {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken?: string;
 }
 
-const SKEW_MS = 15 * 60_000;
+const MAX_SKEW_MS = 15 * 60_000;
 const AUTHORIZATION =
   /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, ?SignedHeaders=([a-z0-9;-]+), ?Signature=([0-9a-f]{64})$/;
 
 /**
- * Checks a request as the Amazon S3 API Reference says under "Signature Calculations for the Authorization Header":
- * from the request line and the headers as they came, and with no code of the product.
+ * Checks a signature as the Amazon S3 API Reference defines it under "Signature Calculations for the Authorization
+ * Header". Uses the request line and headers as received, and no code of the product.
  */
 export function checkSignature(
   request: IncomingMessage,
   body: Buffer,
-  { key, region, now }: { readonly key: KnownKey; readonly region: string; readonly now: Date },
+  { key, region, now }: { readonly key: S3AccessKey; readonly region: string; readonly now: Date },
 ): void {
   const header = (name: string): string | undefined => {
     const value = request.headers[name];
     return Array.isArray(value) ? value.join(',') : value;
   };
   const parts = AUTHORIZATION.exec(header('authorization') ?? '');
-  if (parts === null) throw new Refusal(403, 'AccessDenied', 'Access Denied');
+  if (parts === null) throw new S3Error(403, 'AccessDenied', 'Access Denied');
   const [, accessKeyId = '', day = '', scopeRegion = '', names = '', signature = ''] = parts;
   if (accessKeyId !== key.accessKeyId)
-    throw new Refusal(
+    throw new S3Error(
       403,
       'InvalidAccessKeyId',
       'The AWS Access Key Id you provided does not exist in our records.',
     );
   if (header('x-amz-security-token') !== key.sessionToken)
-    throw new Refusal(400, 'InvalidToken', 'The provided token is malformed or otherwise invalid.');
+    throw new S3Error(400, 'InvalidToken', 'The provided token is malformed or otherwise invalid.');
   if (scopeRegion !== region)
-    throw new Refusal(
+    throw new S3Error(
       400,
       'AuthorizationHeaderMalformed',
       `The authorization header is malformed; the region '${scopeRegion}' is wrong; expecting '${region}'`,
@@ -57,7 +57,7 @@ export function checkSignature(
   const time = header('x-amz-date') ?? '';
   const at = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(time);
   if (at === null || !time.startsWith(day))
-    throw new Refusal(403, 'AccessDenied', 'A valid Date is required.');
+    throw new S3Error(403, 'AccessDenied', 'A valid Date is required.');
   const [year, month, date, hour, minute, second] = at.slice(1).map(Number) as [
     number,
     number,
@@ -67,25 +67,25 @@ export function checkSignature(
     number,
   ];
   const sentAt = Date.UTC(year, month - 1, date, hour, minute, second);
-  if (Math.abs(sentAt - now.getTime()) > SKEW_MS)
-    throw new Refusal(
+  if (Math.abs(sentAt - now.getTime()) > MAX_SKEW_MS)
+    throw new S3Error(
       403,
       'RequestTimeTooSkewed',
       'The difference between the request time and the current time is too large.',
     );
   const digest = header('x-amz-content-sha256');
   if (digest === undefined)
-    throw new Refusal(
+    throw new S3Error(
       400,
       'InvalidRequest',
       'Missing required header for this request: x-amz-content-sha256',
     );
-  const signed = names.split(';');
-  const hasToSign = Object.keys(request.headers).filter(
+  const signedHeaders = names.split(';');
+  const requiredHeaders = Object.keys(request.headers).filter(
     (name) => name === 'host' || name.startsWith('x-amz-'),
   );
-  if (hasToSign.some((name) => !signed.includes(name)))
-    throw new Refusal(403, 'AccessDenied', 'There were headers present in the request which were not signed');
+  if (requiredHeaders.some((name) => !signedHeaders.includes(name)))
+    throw new S3Error(403, 'AccessDenied', 'There were headers present in the request which were not signed');
   const [path = '', query = ''] = (request.url ?? '').split(/\?(.*)/s);
   const canonical = [
     request.method ?? '',
@@ -96,7 +96,7 @@ export function checkSignature(
       .sort()
       .map((pair) => (pair.includes('=') ? pair : `${pair}=`))
       .join('&'),
-    ...signed.map((name) => `${name}:${(header(name) ?? '').trim().replace(/\s+/g, ' ')}`),
+    ...signedHeaders.map((name) => `${name}:${(header(name) ?? '').trim().replace(/\s+/g, ' ')}`),
     '',
     names,
     digest,
@@ -106,15 +106,15 @@ export function checkSignature(
   let secret: Buffer = createHmac('sha256', `AWS4${key.secretAccessKey}`).update(day).digest();
   for (const part of [region, 's3', 'aws4_request'])
     secret = createHmac('sha256', secret).update(part).digest();
-  const right = createHmac('sha256', secret).update(toSign).digest();
-  if (!timingSafeEqual(right, Buffer.from(signature, 'hex')))
-    throw new Refusal(
+  const expectedSignature = createHmac('sha256', secret).update(toSign).digest();
+  if (!timingSafeEqual(expectedSignature, Buffer.from(signature, 'hex')))
+    throw new S3Error(
       403,
       'SignatureDoesNotMatch',
       'The request signature we calculated does not match the signature you provided. Check your key and signing method.',
     );
   if (createHash('sha256').update(body).digest('hex') !== digest)
-    throw new Refusal(
+    throw new S3Error(
       400,
       'XAmzContentSHA256Mismatch',
       "The provided 'x-amz-content-sha256' header does not match what was computed.",

@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 
-/** What a vendor answers instead of taking a request. */
+/** Error response of a vendor. */
 export class VendorRefusal extends Error {
   constructor(
     readonly status: number,
@@ -21,30 +21,30 @@ export interface VendorRequest {
   readonly json: unknown;
 }
 
-/** How a vendor judges a request: the ids of the records in it, or a refusal. */
+/** Validates a request as the vendor does: returns the ids of its records, or throws a refusal. */
 export interface Vendor {
   readonly path: string;
   readonly status: number;
-  judge(request: VendorRequest, key: string): readonly string[];
-  /** What it answers where it took all of them but so many. */
+  validate(request: VendorRequest, key: string): readonly string[];
+  /** Response to a batch of which this many records were rejected. */
   answer(refused: number): object;
 }
 
 export type VendorFault =
   | { readonly kind: 'cut-before' | 'cut-after' | 'hang' | 'garbage' }
   | { readonly kind: 'answer'; readonly refusal: VendorRefusal }
-  /** It takes the others, and tells how many it does not take. */
+  /** Accepts the others and reports the number of rejected records. */
   | { readonly kind: 'partly'; readonly refuses: (id: string) => boolean };
 
-const MOST_RECORDED = 1_000;
+const MAX_RECORDED = 1_000;
 
-/** A service that takes records as a vendor does, refuses what that refuses, and fails on demand. */
+/** Server that accepts and rejects records as a vendor does, and fails on demand. */
 export class VendorStandIn {
-  /** The ids of requests, in the order in which they were stored. */
+  /** Request ids in the order in which they were stored. */
   readonly stored: string[] = [];
   readonly requests: VendorRequest[] = [];
   key: string;
-  /** Records with these ids are refused as bad data, with all that come with them. */
+  /** Records with these ids are rejected as bad data, together with their batch. */
   readonly poison = new Set<string>();
   private faults: VendorFault[] = [];
 
@@ -94,13 +94,13 @@ export class VendorStandIn {
       return void response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html>');
     try {
       if (fault?.kind === 'answer') throw fault.refusal;
-      const refused = this.store(
+      const rejectedCount = this.store(
         request,
         Buffer.concat(pieces),
         fault?.kind === 'partly' ? fault.refuses : () => false,
       );
       if (fault?.kind === 'cut-after') return void request.socket.destroy();
-      send(response, this.vendor.status, this.vendor.answer(refused));
+      send(response, this.vendor.status, this.vendor.answer(rejectedCount));
     } catch (error) {
       if (!(error instanceof VendorRefusal)) throw error;
       send(response, error.status, error.body, error.headers);
@@ -115,14 +115,14 @@ export class VendorStandIn {
       throw new VendorRefusal(415, { message: 'Unsupported media type' });
     if (headers['content-length'] === undefined) throw new VendorRefusal(411, { message: 'Length required' });
     const text = (headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body).toString('utf8');
-    const asked = { headers, text, json: JSON.parse(text) as unknown };
-    if (this.requests.push(asked) > MOST_RECORDED) throw new Error('nobody asks so often');
-    const ids = this.vendor.judge(asked, this.key);
+    const received = { headers, text, json: JSON.parse(text) as unknown };
+    if (this.requests.push(received) > MAX_RECORDED) throw new Error('nobody asks so often');
+    const ids = this.vendor.validate(received, this.key);
     if (ids.some((id) => this.poison.has(id)))
       throw new VendorRefusal(400, { message: 'one record is malformed' });
-    const taken = ids.filter((id) => !refuses(id));
-    this.stored.push(...taken);
-    return ids.length - taken.length;
+    const acceptedIds = ids.filter((id) => !refuses(id));
+    this.stored.push(...acceptedIds);
+    return ids.length - acceptedIds.length;
   }
 }
 

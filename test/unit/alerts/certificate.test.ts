@@ -3,20 +3,24 @@ import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createServer } from 'node:tls';
-import { detectOldBackups, detectExpiringCertificates, detectLogLag } from '../../../src/alerts/looks/maintenance-detectors';
+import {
+  detectOldBackups,
+  detectExpiringCertificates,
+  detectLogLag,
+} from '../../../src/alerts/looks/maintenance-detectors';
 import type { ProviderCertificate } from '../../../src/catalogue';
 
 const fixture = (name: string): string => readFileSync(join(__dirname, '../../fixtures/tls', name), 'utf8');
-const set = { parameters: () => ({ days: 14, hours: 26 }), minimum: () => 14 };
+const ruleSettings = { parameters: () => ({ days: 14, hours: 26 }), minimum: () => 14 };
 
-test('the end of the certificate is read from what the address shows, trusted or not', async () => {
+test('BASE_URL certificate is reported when it expires within the notice period, trusted or not', async () => {
   const server = createServer({ cert: fixture('supplier.cert.pem'), key: fixture('supplier.key.pem') });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
-  const look = detectExpiringCertificates({ baseUrl: `https://127.0.0.1:${port}` }, () => []);
+  const checkCertificates = detectExpiringCertificates({ baseUrl: `https://127.0.0.1:${port}` }, () => []);
   try {
-    expect(await look({ now: new Date('2126-10-14T15:00:00Z'), ...set })).toEqual([]);
-    expect(await look({ now: new Date('2126-10-15T15:00:00Z'), ...set })).toEqual([
+    expect(await checkCertificates({ now: new Date('2126-10-14T15:00:00Z'), ...ruleSettings })).toEqual([]);
+    expect(await checkCertificates({ now: new Date('2126-10-15T15:00:00Z'), ...ruleSettings })).toEqual([
       {
         owner: null,
         subject: `127.0.0.1:${port}`,
@@ -26,30 +30,33 @@ test('the end of the certificate is read from what the address shows, trusted or
   } finally {
     server.close();
   }
-  await expect(look({ now: new Date(), ...set })).rejects.toThrow('ECONNREFUSED');
-  const plain = detectExpiringCertificates({ baseUrl: `http://127.0.0.1:${port}` }, () => []);
-  expect(await plain({ now: new Date(), ...set })).toEqual([]);
+  await expect(checkCertificates({ now: new Date(), ...ruleSettings })).rejects.toThrow('ECONNREFUSED');
+  const checkPlainHttp = detectExpiringCertificates({ baseUrl: `http://127.0.0.1:${port}` }, () => []);
+  expect(await checkPlainHttp({ now: new Date(), ...ruleSettings })).toEqual([]);
 });
 
-test('certificates of the ways to providers are told as well, whether or not BASE_URL can be reached', async () => {
-  const ends = new Date('2026-12-01T00:00:00Z');
-  const ofProviders = (): ProviderCertificate[] => [
+test('egress certificates of providers are reported even when BASE_URL is unreachable', async () => {
+  const endsAt = new Date('2026-12-01T00:00:00Z');
+  const providerCertificates = (): ProviderCertificate[] => [
     { provider: 'eu', what: 'ca', endsAt: new Date('2126-01-01T00:00:00Z') },
-    { provider: 'eu', what: 'client-certificate', endsAt: ends },
+    { provider: 'eu', what: 'client-certificate', endsAt: endsAt },
     { provider: 'us', what: 'client-certificate', endsAt: null },
   ];
   const [egressCa, egressClientCertificate] = [fixture('supplier.cert.pem'), fixture('client.cert.pem')];
   for (const baseUrl of ['http://127.0.0.1:1', 'https://127.0.0.1:1']) {
-    const look = detectExpiringCertificates({ baseUrl, egressCa, egressClientCertificate }, ofProviders);
-    expect(await look({ now: new Date('2026-11-27T12:00:00Z'), ...set })).toEqual([
+    const checkCertificates = detectExpiringCertificates(
+      { baseUrl, egressCa, egressClientCertificate },
+      providerCertificates,
+    );
+    expect(await checkCertificates({ now: new Date('2026-11-27T12:00:00Z'), ...ruleSettings })).toEqual([
       {
         owner: null,
         subject: 'eu (client-certificate)',
-        facts: { host: 'eu (client-certificate)', ends_at: ends.toISOString() },
+        facts: { host: 'eu (client-certificate)', ends_at: endsAt.toISOString() },
       },
     ]);
-    const much = await look({ now: new Date('2127-01-01T00:00:00Z'), ...set });
-    expect(much.map(({ subject }) => subject)).toEqual([
+    const allExpired = await checkCertificates({ now: new Date('2127-01-01T00:00:00Z'), ...ruleSettings });
+    expect(allExpired.map(({ subject }) => subject)).toEqual([
       'EGRESS_CA',
       'EGRESS_CLIENT_CERTIFICATE',
       'eu (ca)',
@@ -58,27 +65,38 @@ test('certificates of the ways to providers are told as well, whether or not BAS
   }
 });
 
-test('a backup is old where there is a schedule and none has succeeded for long', async () => {
-  const at = (succeededAt: Date | null) => ({
+test('backups are reported as old when a scheduled backup has not succeeded within the limit', async () => {
+  const newestAt = (succeededAt: Date | null) => ({
     newest: () => Promise.resolve({ succeededAt, coveredAt: null }),
   });
   const now = new Date('2026-11-27T12:00:00Z');
-  expect(await detectOldBackups({ newest: () => Promise.resolve(null) })({ now, ...set })).toEqual([]);
-  expect(await detectOldBackups(at(new Date('2026-11-26T11:00:00Z')))({ now, ...set })).toEqual([]);
-  expect(await detectOldBackups(at(new Date('2026-11-26T09:00:00Z')))({ now, ...set })).toHaveLength(1);
-  expect(await detectOldBackups(at(null))({ now, ...set })).toHaveLength(1);
+  expect(await detectOldBackups({ newest: () => Promise.resolve(null) })({ now, ...ruleSettings })).toEqual(
+    [],
+  );
+  expect(
+    await detectOldBackups(newestAt(new Date('2026-11-26T11:00:00Z')))({ now, ...ruleSettings }),
+  ).toEqual([]);
+  expect(
+    await detectOldBackups(newestAt(new Date('2026-11-26T09:00:00Z')))({ now, ...ruleSettings }),
+  ).toHaveLength(1);
+  expect(await detectOldBackups(newestAt(null))({ now, ...ruleSettings })).toHaveLength(1);
 });
 
-test('the log is behind where it is archived and has not been for long, once the service has run for as long', async () => {
+test('log archiving is reported as behind once both its age and the uptime exceed the limit', async () => {
   const now = new Date('2026-11-27T12:00:00Z');
-  const look = (coveredAt: Date | null, minutesUp = 60) =>
-    detectLogLag({ newest: () => Promise.resolve({ succeededAt: null, coveredAt }) }, () => minutesUp * 60_000);
-  expect(await detectLogLag({ newest: () => Promise.resolve(null) }, () => 1e9)({ now, ...set })).toEqual([]);
-  expect(await look(null)({ now, ...set })).toEqual([]);
-  expect(await look(new Date('2026-11-27T11:46:00Z'))({ now, ...set })).toEqual([]);
-  const behind = new Date('2026-11-27T11:44:00Z');
-  expect(await look(behind)({ now, ...set })).toEqual([
-    { owner: null, subject: 'log', facts: { last_at: behind.toISOString() } },
+  const checkLog = (coveredAt: Date | null, minutesUp = 60) =>
+    detectLogLag(
+      { newest: () => Promise.resolve({ succeededAt: null, coveredAt }) },
+      () => minutesUp * 60_000,
+    );
+  expect(
+    await detectLogLag({ newest: () => Promise.resolve(null) }, () => 1e9)({ now, ...ruleSettings }),
+  ).toEqual([]);
+  expect(await checkLog(null)({ now, ...ruleSettings })).toEqual([]);
+  expect(await checkLog(new Date('2026-11-27T11:46:00Z'))({ now, ...ruleSettings })).toEqual([]);
+  const staleCoverage = new Date('2026-11-27T11:44:00Z');
+  expect(await checkLog(staleCoverage)({ now, ...ruleSettings })).toEqual([
+    { owner: null, subject: 'log', facts: { last_at: staleCoverage.toISOString() } },
   ]);
-  expect(await look(behind, 14)({ now, ...set })).toEqual([]);
+  expect(await checkLog(staleCoverage, 14)({ now, ...ruleSettings })).toEqual([]);
 });

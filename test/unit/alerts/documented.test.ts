@@ -10,15 +10,15 @@ const { alerts } = JSON.parse(readFileSync(join(project, 'locales', 'en.json'), 
   alerts: { kind: Record<string, Record<string, string>>; parameter: Record<string, string> };
 };
 
-/** The row of a kind on the page: `| name | severity | when, with the usual values in brackets | what to do |`. */
-const rowOf = (name: string): string =>
+/** Returns the table row of a kind: `| name | severity | when, with defaults in brackets | what to do |`. */
+const documentedRow = (name: string): string =>
   page.split('\n').find((line) => line.startsWith(`| \`${name}\` |`)) ?? '';
 
 test.each(alertKinds)(
-  '$name has its texts, and its row with its usual values',
+  '$name has its texts and a documented row with its default values',
   ({ name, severity, parameters, runbook }) => {
     expect(Object.keys(alerts.kind[name] ?? {}).toSorted()).toEqual(['about', 'advice', 'name', 'text']);
-    const row = rowOf(name);
+    const row = documentedRow(name);
     expect(row).toContain({ info: 'information', warning: 'warning', urgent: 'urgent' }[severity]);
     for (const value of Object.values(parameters)) expect(row).toMatch(new RegExp(`\\b${value}\\b`));
     expect(/\[Runbook\]\((.+)\)/.exec(row)?.[1]).toBe(runbook?.replace('docs/', ''));
@@ -26,7 +26,7 @@ test.each(alertKinds)(
   },
 );
 
-test('nothing but the kinds has a row or a text', () => {
+test('rows and texts exist for alert kinds only', () => {
   const rows = [...page.matchAll(/^\| `([a-z-]+)` \| (?:information|warning|urgent)/gm)].map(
     ([, name]) => name,
   );
@@ -34,7 +34,7 @@ test('nothing but the kinds has a row or a text', () => {
   expect(Object.keys(alerts.kind).toSorted()).toEqual(alertKinds.map(({ name }) => name).toSorted());
 });
 
-test('usual values lie within their bounds, and every parameter has a label and a kind that takes it', () => {
+test('default values are within their bounds, and every parameter has a label and an accepting kind', () => {
   for (const { parameters } of alertKinds)
     for (const name of parameterNames)
       if (parameters[name] !== undefined)

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { searchSpans } from '../../../src/audit/activity/search-spans';
 
-const begin = Date.parse('2024-01-01T00:00:00Z');
+const periodStart = Date.parse('2024-01-01T00:00:00Z');
 const day = 86_400_000;
 
-/** A search of which each span takes so long; what came of it. */
-function searched(days: number, isDown: boolean, budget: number, costs: readonly number[]) {
-  const period = { from: new Date(begin), to: new Date(begin + days * day) };
+/** Runs a search whose spans take the given times; returns its spans and where it broke off. */
+function runSearch(days: number, isDown: boolean, budget: number, costs: readonly number[]) {
+  const period = { from: new Date(periodStart), to: new Date(periodStart + days * day) };
   let now = 0;
   const spans = [];
   const search = searchSpans(period, isDown, budget, () => now);
@@ -20,7 +20,7 @@ function searched(days: number, isDown: boolean, budget: number, costs: readonly
 
 const costs = fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 20 });
 
-test('spans follow one another without gaps, from where the search begins to where it says', () => {
+test('spans are contiguous from the start of the search to the position where it stops', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 4_000 }),
@@ -28,23 +28,25 @@ test('spans follow one another without gaps, from where the search begins to whe
       fc.nat(200),
       costs,
       (days, isDown, budget, cost) => {
-        const { period, spans, brokenOffAt } = searched(days, isDown, budget, cost);
-        const ordered = isDown ? spans.toReversed() : spans;
-        for (const [place, { from, to }] of ordered.entries()) {
+        const { period, spans, brokenOffAt } = runSearch(days, isDown, budget, cost);
+        const spansInOrder = isDown ? spans.toReversed() : spans;
+        for (const [place, { from, to }] of spansInOrder.entries()) {
           expect(from.getTime()).toBeLessThan(to.getTime());
-          if (place > 0) expect(ordered[place - 1]?.to).toEqual(from);
+          if (place > 0) expect(spansInOrder[place - 1]?.to).toEqual(from);
         }
-        expect(isDown ? ordered.at(-1)?.to : ordered[0]?.from).toEqual(isDown ? period.to : period.from);
-        const end = isDown ? ordered[0]?.from : ordered.at(-1)?.to;
+        expect(isDown ? spansInOrder.at(-1)?.to : spansInOrder[0]?.from).toEqual(
+          isDown ? period.to : period.from,
+        );
+        const end = isDown ? spansInOrder[0]?.from : spansInOrder.at(-1)?.to;
         expect(end).toEqual(brokenOffAt ?? (isDown ? period.from : period.to));
       },
     ),
   );
 });
 
-test('a search that costs nothing reaches years in a few spans; one without time looks into one', () => {
-  const { spans, brokenOffAt } = searched(4_000, true, 40, [1]);
+test('search widens its spans while it is cheap, and reads a single span without a time budget', () => {
+  const { spans, brokenOffAt } = runSearch(4_000, true, 40, [1]);
   expect([spans.length < 6, brokenOffAt]).toEqual([true, null]);
-  expect(searched(4_000, true, 0, [1]).spans).toHaveLength(1);
-  expect(searched(0, true, 0, [1])).toMatchObject({ spans: [], brokenOffAt: null });
+  expect(runSearch(4_000, true, 0, [1]).spans).toHaveLength(1);
+  expect(runSearch(0, true, 0, [1])).toMatchObject({ spans: [], brokenOffAt: null });
 });

@@ -14,8 +14,8 @@ import {
 
 const DAY_MS = 86_400_000;
 
-describe('the dial', () => {
-  test('means what the design says, and something between between', () => {
+describe('Cost–quality dial', () => {
+  test('maps to the documented values and interpolates between them', () => {
     expect([0, 2, 4, 5, 7, 10].map((dial) => tuningOf(dial).kappa)).toEqual([0, 0.01, 0.03, 0.06, 0.1, 0.2]);
     expect(tuningOf(6).kappa).toBeCloseTo(0.08, 12);
     expect(tuningOf(6).z).toBeCloseTo(0.45, 12);
@@ -27,54 +27,56 @@ describe('the dial', () => {
   });
 });
 
-describe('drift', () => {
-  const after = (unfamiliar: number, familiar: number, drift = noDrift()) => {
+describe('Drift detection', () => {
+  const driftAfter = (unfamiliar: number, familiar: number, drift = noDrift()) => {
     for (let index = 0; index < unfamiliar; index += 1) noteFamiliarity(drift, true);
     for (let index = 0; index < familiar; index += 1) noteFamiliarity(drift, false);
     return drift;
   };
 
-  test('is raised above 40 % of the last 500, and the reference alone answers above 50 %', () => {
-    expect(driftLevel(after(99, 0))).toBe('calm');
-    expect(driftLevel(after(40, 60))).toBe('calm');
-    expect(driftLevel(after(41, 59))).toBe('raised');
-    expect(driftLevel(after(50, 50))).toBe('raised');
-    expect(driftLevel(after(51, 49))).toBe('reference');
+  test('is raised above 40 % unfamiliar of the last 500 requests and forces the default model above 50 %', () => {
+    expect(driftLevel(driftAfter(99, 0))).toBe('calm');
+    expect(driftLevel(driftAfter(40, 60))).toBe('calm');
+    expect(driftLevel(driftAfter(41, 59))).toBe('raised');
+    expect(driftLevel(driftAfter(50, 50))).toBe('raised');
+    expect(driftLevel(driftAfter(51, 49))).toBe('reference');
   });
 
-  test('passes when 500 requests were familiar again', () => {
-    const drift = after(500, 240);
-    expect(driftLevel(drift)).toBe('reference');
-    expect(driftLevel(after(0, 60, drift))).toBe('calm');
-    expect(driftLevel(after(0, 500, drift))).toBe('calm');
-    expect(drift.sum).toBe(0);
-  });
-});
-
-describe('reliability', () => {
-  const bad = { failed: 1, answered: 0 };
-  const good = { failed: 0, answered: 1 };
-
-  test('falls with bad answers, and is as before an hour later', () => {
-    const seen: Reliability = new Map();
-    const before = failureChance([seen], 'model', 0);
-    for (let call = 0; call < 5; call += 1) noteSignal(seen, 'model', bad, 0);
-    expect(failureChance([seen], 'model', 0)).toBeGreaterThan(0.45);
-    expect(failureChance([seen], 'other', 0)).toBe(before);
-    expect(failureChance([seen], 'model', 10 * 60_000)).toBeLessThan(failureChance([seen], 'model', 0));
-    expect(failureChance([seen], 'model', 3_600_000)).toBeLessThan(before + 0.02);
-  });
-
-  test('one bad answer among many weighs little', () => {
-    const seen: Reliability = new Map();
-    for (let call = 0; call < 99; call += 1) noteSignal(seen, 'model', good, 0);
-    noteSignal(seen, 'model', bad, 0);
-    expect(failureChance([seen], 'model', 0)).toBeLessThan(0.02);
+  test('clears after 500 familiar requests', () => {
+    const raisedDrift = driftAfter(500, 240);
+    expect(driftLevel(raisedDrift)).toBe('reference');
+    expect(driftLevel(driftAfter(0, 60, raisedDrift))).toBe('calm');
+    expect(driftLevel(driftAfter(0, 500, raisedDrift))).toBe('calm');
+    expect(raisedDrift.sum).toBe(0);
   });
 });
 
-describe('budget pacing', () => {
-  test('raises kappa while too much is spent, more the longer, and lets it sink again', () => {
+describe('Model reliability', () => {
+  const badOutcome = { failed: 1, answered: 0 };
+  const goodOutcome = { failed: 0, answered: 1 };
+
+  test('falls with bad responses and recovers an hour later', () => {
+    const reliability: Reliability = new Map();
+    const before = failureChance([reliability], 'model', 0);
+    for (let call = 0; call < 5; call += 1) noteSignal(reliability, 'model', badOutcome, 0);
+    expect(failureChance([reliability], 'model', 0)).toBeGreaterThan(0.45);
+    expect(failureChance([reliability], 'other', 0)).toBe(before);
+    expect(failureChance([reliability], 'model', 10 * 60_000)).toBeLessThan(
+      failureChance([reliability], 'model', 0),
+    );
+    expect(failureChance([reliability], 'model', 3_600_000)).toBeLessThan(before + 0.02);
+  });
+
+  test('barely changes for one bad response among many', () => {
+    const reliability: Reliability = new Map();
+    for (let call = 0; call < 99; call += 1) noteSignal(reliability, 'model', goodOutcome, 0);
+    noteSignal(reliability, 'model', badOutcome, 0);
+    expect(failureChance([reliability], 'model', 0)).toBeLessThan(0.02);
+  });
+});
+
+describe('Budget pacing', () => {
+  test('raises kappa while spending is too high, more over time, and lowers it afterwards', () => {
     let pacing = noPacing(0);
     const day = (projected: number): number => {
       pacing = pace(pacing, { projected, budget: 100, now: pacing.at + DAY_MS });
@@ -89,7 +91,7 @@ describe('budget pacing', () => {
     expect(pacing.raise).toBe(0);
   });
 
-  test('rises with what is spent, and never beyond its bounds', () => {
+  test('kappa rises with spending and never leaves its bounds', () => {
     const money = fc.double({ min: 0, max: 1e6, noNaN: true });
     const share = fc.double({ min: 0, max: 1, noNaN: true });
     fc.assert(
@@ -103,8 +105,8 @@ describe('budget pacing', () => {
           const raiseAt = (spent: number): number => {
             const projected = projectedSpend(spent, period);
             expect(projected).toBeGreaterThanOrEqual(spent);
-            const before = { overspent, at: period.now - DAY_MS / 24, raise: 0 };
-            return pace(before, { projected, budget: 1_000, now: period.now }).raise;
+            const previousPacing = { overspent, at: period.now - DAY_MS / 24, raise: 0 };
+            return pace(previousPacing, { projected, budget: 1_000, now: period.now }).raise;
           };
           const [less, more] = [raiseAt(Math.min(one, other)), raiseAt(Math.max(one, other))];
           expect(less).toBeGreaterThanOrEqual(0);
@@ -115,14 +117,14 @@ describe('budget pacing', () => {
     );
   });
 
-  test('projects the pace of the period so far; a burst at its beginning counts as a tenth of it', () => {
+  test('projects the pace of the period so far and weighs an early burst at a tenth of the period', () => {
     const period = { startedAt: 0, endsAt: 100 };
     expect(projectedSpend(30, { ...period, now: 50 })).toBe(60);
     expect(projectedSpend(30, { ...period, now: 100 })).toBe(30);
     expect(projectedSpend(1, { ...period, now: 0 })).toBe(11);
   });
 
-  test('without a budget left it raises to the most', () => {
+  test('raises kappa to the maximum when no budget is left', () => {
     expect(pace(noPacing(0), { projected: 1, budget: 0, now: DAY_MS }).raise).toBe(0.5);
   });
 });

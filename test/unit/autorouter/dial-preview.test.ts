@@ -14,7 +14,7 @@ const candidate = (model: string, q: number, cost: number) => ({
   u: q,
 });
 
-/** The reference is a little better and ten times as dear as the cheap model. */
+/** The default model is slightly better than the cheap model and ten times as expensive. */
 const decision = (more: Partial<JudgedDecision> = {}): JudgedDecision => ({
   reference: 'dear',
   referenceCost: 1_000,
@@ -31,17 +31,17 @@ const rules = {
   maxCostNano: Infinity,
   unfamiliarFrom: 0.9,
 };
-const many = (count: number, more: Partial<JudgedDecision> = {}): JudgedDecision[] =>
+const repeatDecision = (count: number, more: Partial<JudgedDecision> = {}): JudgedDecision[] =>
   Array.from({ length: count }, () => decision(more));
-const at = async (dial: number, decisions: JudgedDecision[], changed: Partial<typeof rules> = {}) => {
-  const found = (await dialPreview(decisions, { ...rules, ...changed }))[dial];
-  if (found === undefined) throw new Error('there is no such place of the dial');
-  return found;
+const previewAt = async (dial: number, decisions: JudgedDecision[], changed: Partial<typeof rules> = {}) => {
+  const preview = (await dialPreview(decisions, { ...rules, ...changed }))[dial];
+  if (preview === undefined) throw new Error('there is no such place of the dial');
+  return preview;
 };
 
-describe('a preview of the dial', () => {
-  test('has eleven places, from the reference to the cheap model', async () => {
-    const outcomes = await dialPreview(many(40), rules);
+describe('Dial preview', () => {
+  test('covers eleven positions from the default model to the cheapest', async () => {
+    const outcomes = await dialPreview(repeatDecision(40), rules);
     expect(outcomes.map(({ dial }) => dial)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     expect(outcomes[0]).toMatchObject({ away: 0, pairs: 40, difference: { value: 0, low: 0, high: 0 } });
     expect(outcomes[0]?.costRatio?.value).toBeCloseTo(1);
@@ -50,8 +50,8 @@ describe('a preview of the dial', () => {
     expect(outcomes[10]?.costRatio?.value).toBeCloseTo(90 / 1_100);
   });
 
-  test('says nothing of fewer than twenty', async () => {
-    expect(await at(10, many(MIN_SAMPLE_SIZE - 1))).toEqual({
+  test('reports no figures for fewer than twenty decisions', async () => {
+    expect(await previewAt(10, repeatDecision(MIN_SAMPLE_SIZE - 1))).toEqual({
       dial: 10,
       away: null,
       pairs: MIN_SAMPLE_SIZE - 1,
@@ -60,29 +60,29 @@ describe('a preview of the dial', () => {
       score: null,
       cost: null,
     });
-    expect((await at(10, many(MIN_SAMPLE_SIZE))).difference).not.toBeNull();
+    expect((await previewAt(10, repeatDecision(MIN_SAMPLE_SIZE))).difference).not.toBeNull();
   });
 
-  test('counts a choice only where it and the reference were judged', async () => {
-    const unjudged = many(30, { answers: { dear: { score: 82, costNano: 1_100 } } });
-    expect(await at(10, unjudged)).toMatchObject({ away: 1, pairs: 0, difference: null });
-    expect(await at(0, unjudged)).toMatchObject({ away: 0, pairs: 30 });
+  test('counts a decision only if both the choice and the default model were judged', async () => {
+    const unjudged = repeatDecision(30, { answers: { dear: { score: 82, costNano: 1_100 } } });
+    expect(await previewAt(10, unjudged)).toMatchObject({ away: 1, pairs: 0, difference: null });
+    expect(await previewAt(0, unjudged)).toMatchObject({ away: 0, pairs: 30 });
   });
 
-  test('leaves unfamiliar requests to the reference, but for the last place', async () => {
-    const unfamiliar = many(30, { novelty: 0.95 });
-    expect((await at(9, unfamiliar)).away).toBe(0);
-    expect((await at(10, unfamiliar)).away).toBe(1);
+  test('leaves unfamiliar requests to the default model except at the last position', async () => {
+    const unfamiliar = repeatDecision(30, { novelty: 0.95 });
+    expect((await previewAt(9, unfamiliar)).away).toBe(0);
+    expect((await previewAt(10, unfamiliar)).away).toBe(1);
   });
 
-  test('never chooses a model on trial, below the least quality or above the highest cost', async () => {
-    const trial = new Set(['dear']);
-    expect((await at(10, many(30), { ready: trial })).away).toBe(0);
-    expect((await at(10, many(30), { minQuality: 0.76 })).away).toBe(0);
-    expect((await at(0, many(30), { maxCostNano: 500 })).away).toBe(1);
+  test('never chooses a model on trial, below the minimum quality or above the maximum cost', async () => {
+    const readyModels = new Set(['dear']);
+    expect((await previewAt(10, repeatDecision(30), { ready: readyModels })).away).toBe(0);
+    expect((await previewAt(10, repeatDecision(30), { minQuality: 0.76 })).away).toBe(0);
+    expect((await previewAt(0, repeatDecision(30), { maxCostNano: 500 })).away).toBe(1);
   });
 
-  test('never costs more where the dial is turned to savings, on what was expected', async () => {
+  test('expected cost never rises as the dial moves towards savings', async () => {
     const qualities = fc.double({ min: 0.1, max: 0.9, noNaN: true });
     const costs = fc.integer({ min: 1, max: 10_000 });
     await fc.assert(
@@ -98,9 +98,9 @@ describe('a preview of the dial', () => {
             candidates.map(({ model, q, cost_est: cost }) => [model, { score: q * 100, costNano: cost }]),
           );
           const reference = 'm0';
-          const made = many(MIN_SAMPLE_SIZE, { reference, candidates, answers });
-          const ready = new Set(candidates.map(({ model }) => model));
-          const ratios = (await dialPreview(made, { ...rules, ready })).map(
+          const decisions = repeatDecision(MIN_SAMPLE_SIZE, { reference, candidates, answers });
+          const readyModels = new Set(candidates.map(({ model }) => model));
+          const ratios = (await dialPreview(decisions, { ...rules, ready: readyModels })).map(
             ({ costRatio }) => costRatio?.value ?? 0,
           );
           ratios
@@ -112,8 +112,8 @@ describe('a preview of the dial', () => {
   });
 });
 
-describe('a ratio of costs', () => {
-  test('lies in an interval that narrows with more pairs, and is none of few or of nothing', () => {
+describe('Cost ratio', () => {
+  test('has an interval that narrows with more pairs, and is null for few pairs or zero cost', () => {
     const pairs = (count: number) =>
       Array.from({ length: count }, (_, index) => ({ value: 40 + (index % 5), other: 100, weight: 1 }));
     const [few, more] = [ratioOf(pairs(20)), ratioOf(pairs(200))];
@@ -124,16 +124,16 @@ describe('a ratio of costs', () => {
     expect(ratioOf(pairs(30).map((pair) => ({ ...pair, other: 0 })))).toBeNull();
   });
 
-  test('covers the true ratio in about 95 of 100 cases', () => {
+  test('interval covers the true ratio in about 95 % of cases', () => {
     let state = 7;
     const random = (): number => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
     const covered = Array.from({ length: 400 }, () => {
       const pairs = Array.from({ length: 60 }, () => {
-        const other = 50 + 100 * random();
-        return { value: other * (0.3 + 0.4 * random()), other, weight: 1 };
+        const referenceCost = 50 + 100 * random();
+        return { value: referenceCost * (0.3 + 0.4 * random()), other: referenceCost, weight: 1 };
       });
-      const found = ratioOf(pairs);
-      return found !== null && found.low <= 0.5 && found.high >= 0.5;
+      const ratio = ratioOf(pairs);
+      return ratio !== null && ratio.low <= 0.5 && ratio.high >= 0.5;
     });
     const share = covered.filter(Boolean).length / covered.length;
     expect(share).toBeGreaterThan(0.91);

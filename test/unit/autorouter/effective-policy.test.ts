@@ -19,24 +19,24 @@ const levels = fc.record(
 );
 const order: readonly AutoLevel[] = ['platform', 'organisation', 'user', 'key'];
 
-/** An administrator's lock of a key stands before a person's own. */
+/** Order in which locks apply: an administrator's lock of a key takes precedence over the user's own. */
 const locks: readonly AutoLevel[] = ['platform', 'organisation', 'key', 'user'];
 
-test('nothing narrower than a lock chooses, and limits are never looser than those of any level', () => {
+test('levels below a lock are ignored, and limits are never looser than those of any level', () => {
   fc.assert(
-    fc.property(levels, (given) => {
-      const policy = effectivePolicy(given);
-      const lock = locks.find((level) => given[level]?.locked === true) ?? null;
+    fc.property(levels, (settingsByLevel) => {
+      const policy = effectivePolicy(settingsByLevel);
+      const lock = locks.find((level) => settingsByLevel[level]?.locked === true) ?? null;
       expect(policy.lockedBy).toBe(lock);
-      const heard = order
+      const effectiveLevels = order
         .slice(0, lock === null ? 4 : order.indexOf(lock) + 1)
-        .map((level) => given[level] ?? {});
+        .map((level) => settingsByLevel[level] ?? {});
       const expected = <Name extends keyof AutoSettings>(name: Name): AutoSettings[Name] =>
-        heard.findLast((each) => each[name] !== undefined)?.[name];
+        effectiveLevels.findLast((each) => each[name] !== undefined)?.[name];
       expect(policy.mode).toBe(expected('mode') ?? 'shadow');
       expect(policy.dial).toBe(expected('dial') ?? 5);
       for (const { min_quality: least, max_cost_per_request: most, exclude, include } of order.map(
-        (level): AutoSettings => given[level] ?? {},
+        (level): AutoSettings => settingsByLevel[level] ?? {},
       )) {
         if (least !== undefined) expect(policy.min_quality).toBeGreaterThanOrEqual(least);
         if (most !== undefined) expect(Number(policy.max_cost_per_request)).toBeLessThanOrEqual(Number(most));

@@ -17,17 +17,17 @@ import {
 import { exampleOf, examples, NOW, prompts, questionOf, taughtExamples } from './traffic';
 
 const DAY_MS = 86_400_000;
-const MEMORY = 8_192;
+const MEMORY_SIZE = 8_192;
 
-const taught = (some: readonly Example[]): RouterState => {
+const trainedState = (some: readonly Example[]): RouterState => {
   const state = emptyState();
   learnAll(state, some);
   decay(state, NOW);
   return state;
 };
 
-/** Everything that is decided on. */
-const known = ({ models }: RouterState): { names: string[]; sums: number[] } => {
+/** Returns every sum that decisions are based on. */
+const learnedValues = ({ models }: RouterState): { names: string[]; sums: number[] } => {
   const sorted = [...models].sort(([one], [other]) => (one < other ? -1 : 1));
   const buckets = sorted.map(([, one]) =>
     [...one.buckets].sort(([left], [right]) => (left < right ? -1 : 1)),
@@ -47,74 +47,74 @@ const known = ({ models }: RouterState): { names: string[]; sums: number[] } => 
   };
 };
 
-/** Sums in another order differ in their last digits. */
-function expectSame(one: RouterState, other: RouterState): void {
-  const [left, right] = [known(one), known(other)];
+/** Sums in a different order differ in their last digits. */
+function expectSameState(one: RouterState, other: RouterState): void {
+  const [left, right] = [learnedValues(one), learnedValues(other)];
   expect(right.names).toEqual(left.names);
   expect(right.sums).toHaveLength(left.sums.length);
-  const apart = left.sums.filter(
+  const differences = left.sums.filter(
     (sum, at) => Math.abs(sum - (right.sums[at] ?? NaN)) > 1e-9 * Math.max(1, sum),
   );
-  expect(apart).toEqual([]);
+  expect(differences).toEqual([]);
 }
 
 const reversed = <T>(some: readonly T[]): T[] => [...some].reverse();
 
-const sumsOf = (state: RouterState, model: string): { weight: number; scored: number } => {
-  const all = state.models.get(model)?.all;
-  return { weight: all?.weight ?? 0, scored: all?.scored ?? 0 };
+const modelSums = (state: RouterState, model: string): { weight: number; scored: number } => {
+  const totals = state.models.get(model)?.all;
+  return { weight: totals?.weight ?? 0, scored: totals?.scored ?? 0 };
 };
 
-describe('the router learns', () => {
-  test('an example learned twice counts once', () => {
+describe('Router learning', () => {
+  test('counts an example once even if it is learned twice', () => {
     fc.assert(
       fc.property(examples, (some) => {
-        const once = taught(some);
-        const twice = taught([...some, ...some]);
-        expectSame(once, twice);
-        expect(twice.memory.examples).toHaveLength(once.memory.examples.length);
-        const before = twice.version;
-        for (const example of some) expect(learn(twice, example)).toBe(false);
-        expect(twice.version).toBe(before);
+        const learnedOnce = trainedState(some);
+        const learnedTwice = trainedState([...some, ...some]);
+        expectSameState(learnedOnce, learnedTwice);
+        expect(learnedTwice.memory.examples).toHaveLength(learnedOnce.memory.examples.length);
+        const version = learnedTwice.version;
+        for (const example of some) expect(learn(learnedTwice, example)).toBe(false);
+        expect(learnedTwice.version).toBe(version);
       }),
       { numRuns: 15 },
     );
   });
 
-  test('the order does not matter', () => {
+  test('does not depend on the order of examples', () => {
     fc.assert(
       fc.property(examples, prompts, (some, text) => {
-        const [one, other] = [taught(some), taught(reversed(some))];
-        expectSame(one, other);
-        const decided = [one, other].map((state) => {
+        const [one, other] = [trainedState(some), trainedState(reversed(some))];
+        expectSameState(one, other);
+        const decisions = [one, other].map((state) => {
           const decision = decide(state, questionOf(text));
           return decision.kind === 'chosen' && decision.explanation.candidates;
         });
-        expect(decided[1]).toEqual(decided[0]);
+        expect(decisions[1]).toEqual(decisions[0]);
       }),
       { numRuns: 15 },
     );
   });
 
-  test('one by one is the same as all at once', () => {
-    const single = emptyState();
-    for (const example of taughtExamples(200)) learn(single, example);
-    const bulk = emptyState();
-    learnAll(bulk, taughtExamples(200));
-    expectSame(bulk, single);
-    single.memory.reindex();
-    expect(decide(single, questionOf('explain the borrow checker in rust'))).toEqual(
-      decide(bulk, questionOf('explain the borrow checker in rust')),
+  test('learning one by one equals learning in bulk', () => {
+    const singleState = emptyState();
+    for (const example of taughtExamples(200)) learn(singleState, example);
+    const bulkState = emptyState();
+    learnAll(bulkState, taughtExamples(200));
+    expectSameState(bulkState, singleState);
+    singleState.memory.reindex();
+    expect(decide(singleState, questionOf('explain the borrow checker in rust'))).toEqual(
+      decide(bulkState, questionOf('explain the borrow checker in rust')),
     );
   });
 
-  test('further models join the example of the same request; their scores are not counted again', () => {
+  test('adds further models to the example of a request without counting its scores again', () => {
     const state = emptyState();
     expect(learn(state, exampleOf('a', 'poem', { small: 0.5 }))).toBe(true);
     expect(learn(state, exampleOf('a', 'poem', { small: 0.9, large: 1 }))).toBe(true);
     expect(learn(state, exampleOf('a', 'poem', { large: 0 }))).toBe(false);
-    expect(sumsOf(state, 'small')).toEqual({ weight: 1, scored: 0.5 });
-    expect(sumsOf(state, 'large')).toEqual({ weight: 1, scored: 1 });
+    expect(modelSums(state, 'small')).toEqual({ weight: 1, scored: 0.5 });
+    expect(modelSums(state, 'large')).toEqual({ weight: 1, scored: 1 });
     expect(state.memory.inOrder().map(({ outcomes }) => outcomes.length)).toEqual([2]);
     expect(state.requests.weight).toBe(1);
   });
@@ -127,67 +127,67 @@ describe('the router learns', () => {
     ['no time', { at: NaN }],
     ['signals of another algorithm', { structure: new Float32Array(39) }],
     ['fewer counts than hashes', { counts: new Uint8Array(0) }],
-  ])('an example with %s teaches nothing', (_, wrong) => {
+  ])('ignores an example with %s', (_, wrong) => {
     const state = emptyState();
     expect(learn(state, exampleOf('a', 'poem about the sea', { small: 1 }, wrong))).toBe(false);
     expect([state.version, state.models.size, state.memory.examples.length]).toEqual([0, 0, 0]);
   });
 
-  test('halves in thirty days', () => {
-    const state = taught([exampleOf('a', 'poem', { small: 1 })]);
+  test('halves the weight of examples every thirty days', () => {
+    const state = trainedState([exampleOf('a', 'poem', { small: 1 })]);
     decay(state, NOW + 30 * DAY_MS);
-    expect(sumsOf(state, 'small').weight).toBeCloseTo(0.5, 12);
+    expect(modelSums(state, 'small').weight).toBeCloseTo(0.5, 12);
     decay(state, NOW);
-    expect(sumsOf(state, 'small').weight).toBeCloseTo(0.5, 12);
+    expect(modelSums(state, 'small').weight).toBeCloseTo(0.5, 12);
   });
 
-  test('of a model that was changed what came before counts a quarter, whenever it is learned', () => {
-    const early = exampleOf('early', 'poem', { small: 1, large: 1 }, { at: NOW - 1_000 });
-    const late = exampleOf('late', 'poem', { small: 1 }, { at: NOW + 1_000 });
-    const state = taught([early]);
+  test('weighs examples from before a model change at a quarter, in any learning order', () => {
+    const earlyExample = exampleOf('early', 'poem', { small: 1, large: 1 }, { at: NOW - 1_000 });
+    const lateExample = exampleOf('late', 'poem', { small: 1 }, { at: NOW + 1_000 });
+    const state = trainedState([earlyExample]);
     modelChanged(state, 'small', NOW);
     modelChanged(state, 'small', NOW);
-    learnAll(state, [late, { ...early, id: 'early too' }]);
+    learnAll(state, [lateExample, { ...earlyExample, id: 'early too' }]);
     decay(state, NOW + 1_000);
-    expect(sumsOf(state, 'small').weight).toBeCloseTo(0.25 + 1 + 0.25, 4);
-    expect(sumsOf(state, 'large').weight).toBeCloseTo(2, 4);
+    expect(modelSums(state, 'small').weight).toBeCloseTo(0.25 + 1 + 0.25, 4);
+    expect(modelSums(state, 'large').weight).toBeCloseTo(2, 4);
   });
 
-  test('of more than 8,192 requests the last are remembered, the sums know all', () => {
+  test('remembers the last 8,192 requests while the sums cover all', () => {
     const state = emptyState();
-    const many = Array.from({ length: MEMORY + 100 }, (_, index) =>
+    const manyExamples = Array.from({ length: MEMORY_SIZE + 100 }, (_, index) =>
       exampleOf(`example-${index}`, `word${index}`, { small: 1 }),
     );
-    expect(learnAll(state, many)).toBe(MEMORY + 100);
+    expect(learnAll(state, manyExamples)).toBe(MEMORY_SIZE + 100);
     const remembered = state.memory.inOrder();
-    expect(remembered).toHaveLength(MEMORY);
+    expect(remembered).toHaveLength(MEMORY_SIZE);
     expect(remembered[0]?.id).toBe('example-100');
-    expect(remembered.at(-1)?.id).toBe(`example-${MEMORY + 99}`);
-    expect(sumsOf(state, 'small').weight).toBeCloseTo(MEMORY + 100, 6);
+    expect(remembered.at(-1)?.id).toBe(`example-${MEMORY_SIZE + 99}`);
+    expect(modelSums(state, 'small').weight).toBeCloseTo(MEMORY_SIZE + 100, 6);
   });
 
-  test('saved as JSON and loaded it decides the same', () => {
+  test('decides the same after it is saved as JSON and loaded', () => {
     fc.assert(
       fc.property(examples, prompts, (some, text) => {
-        const state = taught(some);
+        const state = trainedState(some);
         calibrate(state);
         const [stored, rows] = JSON.parse(JSON.stringify([storedState(state), storedExamples(state)])) as [
           ReturnType<typeof storedState>,
           ReturnType<typeof storedExamples>,
         ];
-        const loaded = loadedState(stored, rows);
-        expect(loaded.version).toBe(state.version);
-        expect(decide(loaded, questionOf(text))).toEqual(decide(state, questionOf(text)));
-        const further = exampleOf('further', text, { small: 1, large: 0 });
-        expect([learn(loaded, further), learn(state, further)]).toEqual([true, true]);
-        expectSame(state, loaded);
+        const restoredState = loadedState(stored, rows);
+        expect(restoredState.version).toBe(state.version);
+        expect(decide(restoredState, questionOf(text))).toEqual(decide(state, questionOf(text)));
+        const furtherExample = exampleOf('further', text, { small: 1, large: 0 });
+        expect([learn(restoredState, furtherExample), learn(state, furtherExample)]).toEqual([true, true]);
+        expectSameState(state, restoredState);
       }),
       { numRuns: 15 },
     );
   });
 
-  test('sums over signals of another length are left out, the rest is kept', () => {
-    const state = taught(taughtExamples(60));
+  test('drops sums over signals of another length on load and keeps the rest', () => {
+    const state = trainedState(taughtExamples(60));
     const stored = storedState(state);
     const models = Object.fromEntries(
       Object.entries(stored.models).map(([model, one]) => [
@@ -195,60 +195,62 @@ describe('the router learns', () => {
         { ...one, scored: one.scored.slice(0, 32) },
       ]),
     );
-    const loaded = loadedState({ ...stored, models }, storedExamples(state));
-    expect(loaded.models.get('large')?.linear.scored.every((sum) => sum === 0)).toBe(true);
-    expect(sumsOf(loaded, 'large')).toEqual(sumsOf(state, 'large'));
-    const decision = decide(loaded, questionOf('explain the poem about seas'));
+    const restoredState = loadedState({ ...stored, models }, storedExamples(state));
+    expect(restoredState.models.get('large')?.linear.scored.every((sum) => sum === 0)).toBe(true);
+    expect(modelSums(restoredState, 'large')).toEqual(modelSums(state, 'large'));
+    const decision = decide(restoredState, questionOf('explain the poem about seas'));
     expect(
       decision.kind === 'chosen' && decision.explanation.candidates.every(({ q }) => q >= 0 && q <= 1),
     ).toBe(true);
   });
 });
 
-describe('the nearest remembered requests', () => {
-  test('are those with the highest cosine, most similar first', () => {
+describe('Nearest remembered requests', () => {
+  test('have the highest cosine similarity, most similar first', () => {
     fc.assert(
       fc.property(examples, prompts, (some, text) => {
-        const { memory } = taught(some);
-        const asked = exampleOf('asked', text, {});
-        const found = memory.nearest(asked);
-        const wanted = memory.examples
-          .map((example, slot) => ({ slot, similarity: cosine(example, asked, memory.examples) }))
+        const { memory } = trainedState(some);
+        const queryExample = exampleOf('asked', text, {});
+        const nearest = memory.nearest(queryExample);
+        const expectedIds = memory.examples
+          .map((example, slot) => ({ slot, similarity: exactCosine(example, queryExample, memory.examples) }))
           .filter(({ similarity }) => similarity >= 0.03);
-        expect(found).toHaveLength(wanted.length);
-        for (const { slot, similarity } of found)
-          expect(similarity).toBeCloseTo(wanted.find((one) => one.slot === slot)?.similarity ?? NaN, 4);
-        const order = found.map(({ similarity }) => similarity);
+        expect(nearest).toHaveLength(expectedIds.length);
+        for (const { slot, similarity } of nearest)
+          expect(similarity).toBeCloseTo(expectedIds.find((one) => one.slot === slot)?.similarity ?? NaN, 4);
+        const order = nearest.map(({ similarity }) => similarity);
         expect(order).toEqual([...order].sort((one, other) => other - one));
       }),
       { numRuns: 15 },
     );
   });
 
-  test('include what was learned since the index was made, and nothing that was pushed out', () => {
+  test('include examples learned since the index was built and exclude evicted ones', () => {
     const state = emptyState();
     learnAll(
       state,
-      Array.from({ length: MEMORY }, (_, index) =>
+      Array.from({ length: MEMORY_SIZE }, (_, index) =>
         exampleOf(`old-${index}`, `lighthouse keeper ${index % 7}`, { small: 1 }),
       ),
     );
     for (let index = 0; index < 20; index += 1)
       learn(state, exampleOf(`new-${index}`, `violin concerto ${index}`, { small: 1 }));
-    const near = state.memory.nearest(exampleOf('asked', 'violin concerto', {}));
-    expect(near.map(({ slot }) => state.memory.examples[slot]?.id.slice(0, 3))).toEqual(
+    const recentMatches = state.memory.nearest(exampleOf('asked', 'violin concerto', {}));
+    expect(recentMatches.map(({ slot }) => state.memory.examples[slot]?.id.slice(0, 3))).toEqual(
       Array(20).fill('new'),
     );
-    const old = state.memory.nearest(exampleOf('asked', 'lighthouse keeper', {}));
-    expect(old.every(({ slot }) => slot >= 20)).toBe(true);
+    const evictedMatches = state.memory.nearest(exampleOf('asked', 'lighthouse keeper', {}));
+    expect(evictedMatches.every(({ slot }) => slot >= 20)).toBe(true);
   });
 });
 
-/** By the book, over all words. */
-function cosine(one: Example, other: Example, all: readonly Example[]): number {
+/** Reference implementation over all words. */
+function exactCosine(one: Example, other: Example, all: readonly Example[]): number {
   const idf = (hash: number): number => {
-    const having = all.filter(({ hashes }) => hashes.includes(hash)).length;
-    return having > Math.max(40, 0.2 * all.length) ? 0 : Math.log((all.length + 1) / (having + 1));
+    const documentCount = all.filter(({ hashes }) => hashes.includes(hash)).length;
+    return documentCount > Math.max(40, 0.2 * all.length)
+      ? 0
+      : Math.log((all.length + 1) / (documentCount + 1));
   };
   const vector = ({ hashes, counts }: Example): Map<number, number> =>
     new Map([...hashes].map((hash, at) => [hash, idf(hash) * Math.log1p(counts[at] ?? 0)]));
@@ -258,9 +260,9 @@ function cosine(one: Example, other: Example, all: readonly Example[]): number {
   return dot / (norm(left) * norm(right) || 1);
 }
 
-describe('enough has to be learned', () => {
-  test('500 judged answers, and 30 of a model', () => {
-    const state = taught(taughtExamples(160));
+describe('Minimum training data', () => {
+  test('requires 500 judged responses and 30 per model', () => {
+    const state = trainedState(taughtExamples(160));
     expect(readiness(state, ['small', 'large'])).toMatchObject({ ready: false, judged: 480, needed: 500 });
     for (let index = 0; index < 20; index += 1)
       learn(state, exampleOf(`more-${index}`, 'poem', { newest: 1 }));

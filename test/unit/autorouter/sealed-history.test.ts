@@ -13,11 +13,11 @@ test.each([
   ['openai/o4', 'openrouter', 'openai/o4', 'openai'],
   ['qwen3-coder', 'Alibaba', 'qwen3-coder', 'alibaba'],
   ['solo3', 'Them', 'solo3', 'them'],
-])('%s of %s, asked as %s, is of the family %s', (name, ownedBy, upstream, family) => {
+])('%s of %s, upstream model %s, belongs to the family %s', (name, ownedBy, upstream, family) => {
   expect(familyOf(modelOf(name, ownedBy, upstream))).toBe(family);
 });
 
-test('writers that disagree name no family, one does, and without any the home of the dialect', () => {
+test('writing family is null if writers disagree, and defaults to the home of the dialect', () => {
   const [claude, gpt, qwen] = [modelOf('claude', 'a'), modelOf('gpt-5', 'b'), modelOf('qwen', 'c')];
   expect(writingFamily('messages', [qwen], [claude, gpt, qwen])).toBe('c');
   expect(writingFamily('messages', [qwen, claude], [claude, gpt, qwen])).toBeNull();
@@ -28,13 +28,13 @@ test('writers that disagree name no family, one does, and without any the home o
   expect(writingFamily('responses', [], [])).toBeNull();
 });
 
-describe('a conversation', () => {
+describe('Conversation portability', () => {
   const seal = (dialect: 'messages' | 'responses' | 'chat', body: object) => {
     const decoded = dialects[dialect].decodeRequest({ model: 'auto', max_tokens: 9, ...body });
     if (!decoded.ok) throw decoded.error;
     return sealOf(decoded.value);
   };
-  const said = (...content: object[]) => ({
+  const conversationWith = (...content: object[]) => ({
     messages: [
       { role: 'user', content: 'Q' },
       { role: 'assistant', content },
@@ -47,11 +47,11 @@ describe('a conversation', () => {
     ['a thought that is not signed', [{ type: 'thinking', thinking: 'T', signature: '' }], 'open'],
     ['a signed thought', [{ type: 'thinking', thinking: 'T', signature: 'c2ln' }], 'family'],
     ['a hidden thought', [{ type: 'redacted_thinking', data: 'c2ln' }], 'family'],
-  ])('with %s', (_name, content, expected) => {
-    expect(seal('messages', said(...content))).toBe(expected);
+  ])('conversation with %s is limited as expected', (_name, content, expected) => {
+    expect(seal('messages', conversationWith(...content))).toBe(expected);
   });
 
-  test('with a file that one supplier has', () => {
+  test("conversation with a supplier's file is limited to the dialect", () => {
     const image = { type: 'image', source: { type: 'file', file_id: 'file_1' } };
     expect(seal('messages', { messages: [{ role: 'user', content: [image] }] })).toBe('dialect');
   });
@@ -60,7 +60,7 @@ describe('a conversation', () => {
     ['a summary', { type: 'reasoning', summary: [{ type: 'summary_text', text: 'S' }] }, 'open'],
     ['encrypted content', { type: 'reasoning', summary: [], encrypted_content: 'c2ln' }, 'family'],
     ['a compaction', { type: 'compaction', encrypted_content: 'c2ln' }, 'family'],
-  ])('of responses with %s', (_name, item, expected) => {
+  ])('Responses conversation with %s is limited as expected', (_name, item, expected) => {
     expect(seal('responses', { input: [{ role: 'user', content: 'Q' }, item] })).toBe(expected);
   });
 });

@@ -31,7 +31,7 @@ export const featuresOf = (text: string, tokens = Math.ceil(text.length / 4)): F
 
 export const models = ['small', 'middle', 'large'] as const;
 
-/** Prices of 0.1, 1 and 10 USD for a million tokens, each by a supplier of its own. */
+/** Prices of 0.1, 1 and 10 USD per 1M tokens, each from a different supplier. */
 export const candidates: readonly Candidate[] = models.map((model, index) => ({
   model,
   provider: `supplier-${index}`,
@@ -87,7 +87,7 @@ const subjects = [
   'emperor during sieges',
 ];
 
-/** The small model is better than the large one at all but Rust. */
+/** The small model is better than the large one at everything except Rust. */
 export const taughtExamples = (count = 640): Example[] =>
   Array.from({ length: count }, (_, index) => {
     const subject = subjects[index % subjects.length] ?? '';
@@ -117,7 +117,7 @@ const scores = fc.dictionary(fc.constantFrom(...models), fc.double({ min: 0, max
   minKeys: 1,
 });
 
-/** Examples of the last two months with ids of their own. */
+/** Examples of the last two months with unique ids. */
 export const examples = fc
   .array(
     fc.record({

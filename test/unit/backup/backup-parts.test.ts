@@ -15,25 +15,25 @@ import { makeScratchFolder } from '../../support/scratch';
 const key = new BackupKey('a key of the tests, long enough for anybody');
 const SEGMENT_BYTES = 16 * 1024 * 1024;
 const folder = makeScratchFolder('switchboard-parts-');
-let places = 0;
+let targetCount = 0;
 afterAll(() => rmSync(folder, { recursive: true }));
 
 function newTarget(): FolderTarget {
-  const place = join(folder, `target-${(places += 1)}`);
-  mkdirSync(place);
-  return new FolderTarget(place);
+  const path = join(folder, `target-${(targetCount += 1)}`);
+  mkdirSync(path);
+  return new FolderTarget(path);
 }
 
-describe('a sealed object', () => {
+describe('Sealed object', () => {
   const content = Buffer.from('what it holds '.repeat(1_000));
 
-  test('gives its content back, and nothing of it to those without the key', async () => {
+  test('returns its content with the right key only', async () => {
     const sealed = await seal(key, 'parts/one', content);
     expect(sealed.includes('what it holds')).toBe(false);
     expect(await unseal(key, 'parts/one', sealed)).toEqual(content);
   });
 
-  test('is refused when it was cut, changed, put elsewhere, or sealed with another key', async () => {
+  test('is rejected when it was truncated, changed, moved, or sealed with another key', async () => {
     const sealed = await seal(key, 'parts/one', content);
     const changed = Buffer.from(sealed);
     changed[40]! ^= 1;
@@ -41,20 +41,22 @@ describe('a sealed object', () => {
     await expect(unseal(key, 'parts/one', sealed.subarray(0, -1))).rejects.toThrow('is damaged');
     await expect(unseal(key, 'parts/one', sealed.subarray(0, 20))).rejects.toThrow('is damaged');
     await expect(unseal(key, 'parts/two', sealed)).rejects.toThrow('is damaged');
-    const other = new BackupKey('another key of the tests, just as long as it');
-    await expect(unseal(other, 'parts/one', sealed)).rejects.toThrow(`its fingerprint is ${key.fingerprint}`);
+    const otherKey = new BackupKey('another key of the tests, just as long as it');
+    await expect(unseal(otherKey, 'parts/one', sealed)).rejects.toThrow(
+      `its fingerprint is ${key.fingerprint}`,
+    );
   });
 });
 
-test('segments are named as PostgreSQL names them', () => {
+test('segment names follow PostgreSQL', () => {
   expect(readLsn('1/A0000028')).toBe(0x1_a000_0028n);
   expect(segmentAt(1, readLsn('0/5000028'), SEGMENT_BYTES)).toBe('000000010000000000000005');
   expect(segmentAt(10, readLsn('1/A0000028'), SEGMENT_BYTES)).toBe('0000000A00000001000000A0');
   expect(segmentAfter('0000000100000001000000FF', SEGMENT_BYTES)).toBe('000000010000000200000000');
 });
 
-describe('parts', () => {
-  test('of a try that was broken off are taken over where they are whole, and sent again where not', async () => {
+describe('Resumed backup parts', () => {
+  test('parts of an interrupted attempt are reused when intact and sent again otherwise', async () => {
     const target = newTarget();
     const pieces = [Buffer.alloc(3_000_000, 1), Buffer.alloc(2_000_000, 2), Buffer.alloc(9_000_000, 3)];
     const write = async (store: PartStore): Promise<string[]> => {
@@ -65,18 +67,18 @@ describe('parts', () => {
       }
       return (await writer.end()).parts.map(({ name }) => name);
     };
-    const first = new PartStore(target, key, 'backups/one/');
-    const names = await write(first);
-    const [damaged = '', ...whole] = [...first.names];
+    const firstStore = new PartStore(target, key, 'backups/one/');
+    const names = await write(firstStore);
+    const [damaged = '', ...intactParts] = [...firstStore.names];
     await target.put(damaged, (await target.get(damaged))!.subarray(1));
-    const second = new PartStore(target, key, 'backups/one/', first.names);
-    expect(await write(second)).toEqual(names);
-    expect(second.reusedParts).toBe(whole.length);
-    expect((await second.get(await second.put(pieces[0]!))).equals(pieces[0]!)).toBe(true);
+    const secondStore = new PartStore(target, key, 'backups/one/', firstStore.names);
+    expect(await write(secondStore)).toEqual(names);
+    expect(secondStore.reusedParts).toBe(intactParts.length);
+    expect((await secondStore.get(await secondStore.put(pieces[0]!))).equals(pieces[0]!)).toBe(true);
   });
 });
 
-describe('the archive of a base backup', () => {
+describe('Base backup archive', () => {
   const header = (path: string, bytes: number, kind = '0'): Buffer => {
     const block = Buffer.alloc(512);
     block.write(path, 0);
@@ -95,31 +97,32 @@ describe('the archive of a base backup', () => {
     header('empty', 0),
   ]);
 
-  const read = async (bytes: Buffer, size: number): Promise<string[]> => {
-    const seen: string[] = [];
+  const readArchive = async (bytes: Buffer, size: number): Promise<string[]> => {
+    const entries: string[] = [];
     let length = 0;
     const reader = new TarReader({
-      start: ({ path, kind }: TarEntry) => void seen.push(`${kind} ${path}`),
+      start: ({ path, kind }: TarEntry) => void entries.push(`${kind} ${path}`),
       data: (piece) => void (length += piece.length),
-      end: () => void seen.push(`${length} bytes`),
+      end: () => void entries.push(`${length} bytes`),
     });
     for (let at = 0; at < bytes.length; at += size) await reader.write(bytes.subarray(at, at + size));
     reader.finish();
-    return seen;
+    return entries;
   };
 
-  test('is read alike in pieces of any size', async () => {
-    const whole = ['folder base', 'file base/1', '700 bytes', 'file empty', '700 bytes'];
-    for (const size of [1, 7, 512, 513, 5_000]) expect(await read(archive, size)).toEqual(whole);
+  test('is read the same in chunks of any size', async () => {
+    const expectedEntries = ['folder base', 'file base/1', '700 bytes', 'file empty', '700 bytes'];
+    for (const size of [1, 7, 512, 513, 5_000])
+      expect(await readArchive(archive, size)).toEqual(expectedEntries);
   });
 
-  test('is refused where it is cut, damaged, or leads elsewhere', async () => {
-    await expect(read(archive.subarray(0, 900), 512)).rejects.toThrow('ends too early');
+  test('is rejected when truncated, damaged, or pointing outside its folder', async () => {
+    await expect(readArchive(archive.subarray(0, 900), 512)).rejects.toThrow('ends too early');
     const damaged = Buffer.from(archive);
     damaged[0]! ^= 1;
-    await expect(read(damaged, 512)).rejects.toThrow('does not fit its checksum');
-    await expect(read(header('../outside', 0), 512)).rejects.toThrow('lies outside of it');
-    await expect(read(header('link', 0, '2'), 512)).rejects.toThrow('neither file nor folder');
+    await expect(readArchive(damaged, 512)).rejects.toThrow('does not fit its checksum');
+    await expect(readArchive(header('../outside', 0), 512)).rejects.toThrow('lies outside of it');
+    await expect(readArchive(header('link', 0, '2'), 512)).rejects.toThrow('neither file nor folder');
   });
 });
 
@@ -144,28 +147,28 @@ const manifestOf = (id: string, endedAt: string, startLsn: string): Manifest => 
   files: [],
 });
 
-describe('the log in a target', () => {
-  test('covers a backup up to the first hole', async () => {
+describe('Archived log', () => {
+  test('covers a backup up to the first gap', async () => {
     const archive = new WalArchive(newTarget(), key);
     const { cluster } = manifestOf('one', '2026-11-01T00:00:00.000Z', '0/2000028');
-    const put = (number: number, coveredUntil: string | null): Promise<void> =>
+    const putSegment = (number: number, coveredUntil: string | null): Promise<void> =>
       archive.put(`00000001000000000000000${number}`, Buffer.from(`segment ${number}`), { coveredUntil });
     const endedAt = new Date('2026-11-01T00:00:00.000Z');
-    await put(2, '2026-11-01T00:01:00.000Z');
-    await put(3, null);
+    await putSegment(2, '2026-11-01T00:01:00.000Z');
+    await putSegment(3, null);
     expect(await archive.coverage(cluster!, endedAt)).toEqual({
       segments: ['000000010000000000000002', '000000010000000000000003'],
       until: new Date('2026-11-01T00:01:00.000Z'),
       gap: null,
     });
-    await put(5, '2026-11-01T00:03:00.000Z');
+    await putSegment(5, '2026-11-01T00:03:00.000Z');
     expect(await archive.coverage(cluster!, endedAt)).toMatchObject({
       until: new Date('2026-11-01T00:01:00.000Z'),
       gap: { segment: '000000010000000000000004', problem: 'is missing, and later ones are there' },
     });
   });
 
-  test('is never written over by another history', async () => {
+  test('is never overwritten by another timeline history', async () => {
     const archive = new WalArchive(newTarget(), key);
     const name = '000000010000000000000002';
     await archive.put(name, Buffer.from('ours'), { coveredUntil: null });
@@ -176,7 +179,7 @@ describe('the log in a target', () => {
   });
 });
 
-test('what no moment of the retention needs is removed, and a manifest that was changed is refused', async () => {
+test('pruning removes what no moment in the retention needs and rejects a changed manifest', async () => {
   const target = newTarget();
   const archive = new WalArchive(target, key);
   const backups = [
@@ -190,7 +193,7 @@ test('what no moment of the retention needs is removed, and a manifest that was 
   await target.put('backups/20261101T120000Z-dddddd/parts/left', Buffer.from('left behind'));
   const prune = (now: string): ReturnType<typeof pruneBackups> =>
     pruneBackups({ target, key, keepMs: 24 * 3_600_000, now: new Date(now) });
-  // The second leads to the first moments of the retention.
+  // The second backup is needed for the earliest moments of the retention.
   expect(await prune('2026-11-03T12:00:00Z')).toEqual({
     backups: ['20261101T000000Z-aaaaaa'],
     kept: ['20261102T000000Z-bbbbbb', '20261103T000000Z-cccccc'],
@@ -198,7 +201,7 @@ test('what no moment of the retention needs is removed, and a manifest that was 
     unfinished: ['20261101T120000Z-dddddd'],
   });
   await markVerified(target, key, '20261102T000000Z-bbbbbb', { at: 'then', moment: 'then' });
-  // The newest one and the newest that is known to work stay for ever.
+  // The newest backup and the newest verified one are never removed.
   expect(await prune('2027-11-03T12:00:00Z')).toMatchObject({ backups: [], segments: 0 });
 
   const name = 'backups/20261103T000000Z-cccccc/manifest.json';

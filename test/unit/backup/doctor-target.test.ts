@@ -14,7 +14,7 @@ const check = () =>
       {
         NODE_ENV: 'test',
         LOG_LEVEL: 'silent',
-        BACKUP_TARGET: store.placeText('house/'),
+        BACKUP_TARGET: store.locationText('house/'),
         BACKUP_TARGET_KEY: `${store.key.accessKeyId}:${store.key.secretAccessKey}`,
         BACKUP_KEY: 'a key of the tests, long enough for anybody',
       },
@@ -23,7 +23,7 @@ const check = () =>
   );
 
 // "doctor: a target it cannot write is a warning with exit 0".
-test('doctor fails for a backup target that it can list and cannot write', async () => {
+test('doctor fails for a backup target that can be listed but not written', async () => {
   store.fail('access-denied', 100, ({ method }) => method === 'PUT');
   const finding = await check();
   store.heal();
@@ -34,7 +34,7 @@ test('doctor fails for a backup target that it can list and cannot write', async
   });
 });
 
-test('doctor leaves nothing in a backup target that it can write', async () => {
+test('doctor leaves no objects in a writable backup target', async () => {
   expect(await check()).toMatchObject({
     verdict: 'warn',
     found: expect.stringContaining('there is none yet'),

@@ -31,14 +31,17 @@ const manifestName = (id: string): string => `backups/${id}/manifest.json`;
 const markName = (id: string): string => `backups/${id}/verified.json`;
 
 // "Backup marks and manifests not bound to their folder"
-test('a mark or a manifest that was copied to another folder or name does not count', async () => {
+test('mark or manifest copied to another folder or name is ignored', async () => {
   const target = new MemoryTarget();
   for (const id of [ONE, OTHER]) await writeManifest(target, key, manifestOf(id));
   await markVerified(target, key, ONE, { at: 'then', moment: 'then' });
   const copy = async (from: string, to: string): Promise<void> => target.put(to, (await target.get(from))!);
   await copy(markName(ONE), markName(OTHER));
   const marks = async (): Promise<unknown> =>
-    (await readInventory(target, key)).backups.map(({ manifest, verified }) => [manifest.id, verified !== null]);
+    (await readInventory(target, key)).backups.map(({ manifest, verified }) => [
+      manifest.id,
+      verified !== null,
+    ]);
   expect(await marks()).toEqual(
     expect.arrayContaining([
       [ONE, true],
@@ -56,7 +59,7 @@ test('a mark or a manifest that was copied to another folder or name does not co
 
 // "files[].path traversal (needs the key)"
 test.each(['../outside', 'secrets/../../outside', '/etc/outside'])(
-  'a manifest with the file %s is refused',
+  'manifest with the file %s is rejected',
   async (path) => {
     const target = new MemoryTarget();
     await writeManifest(target, key, manifestOf(ONE, { files: [{ path, bytes: 0, parts: [] }] }));
@@ -66,16 +69,16 @@ test.each(['../outside', 'secrets/../../outside', '/etc/outside'])(
 );
 
 // "a FIFO hangs a restore"
-test('a FIFO in the place of an object is damage and does not hang', async () => {
-  const place = join(folder, 'target');
-  const path = join(place, manifestName(ONE));
+test('FIFO in place of an object counts as damage and does not hang', async () => {
+  const targetPath = join(folder, 'target');
+  const path = join(targetPath, manifestName(ONE));
   mkdirSync(dirname(path), { recursive: true });
   execFileSync('mkfifo', [path]);
-  const { unreadable } = await readInventory(new FolderTarget(place), key);
+  const { unreadable } = await readInventory(new FolderTarget(targetPath), key);
   expect(unreadable.get(ONE)?.message).toContain('is damaged: it is not a file');
 }, 5_000);
 
-/** Objects arrive once the test allows it. */
+/** Target whose downloads wait until the test allows them. */
 class SlowTarget extends MemoryTarget {
   readonly requested = Promise.withResolvers<void>();
   readonly allowed = Promise.withResolvers<void>();
@@ -88,11 +91,11 @@ class SlowTarget extends MemoryTarget {
 }
 
 // "two restores into one folder have no lock: the second deletes files of the first"
-test('a second restore into the folder of one that runs is refused and deletes nothing', async () => {
+test('second restore into the folder of a running one is rejected and deletes nothing', async () => {
   const target = new SlowTarget();
   const writer = new PartWriter(new PartStore(target, key, `backups/${ONE}/`), 'note');
   await writer.write(Buffer.from('content'));
-  const empty = { path: 'base.tar', bytes: 0, parts: [] };
+  const emptyFile = { path: 'base.tar', bytes: 0, parts: [] };
   const manifest = manifestOf(ONE, {
     files: [await writer.end()],
     cluster: {
@@ -103,23 +106,24 @@ test('a second restore into the folder of one that runs is refused and deletes n
       endLsn: '0/2000150',
       segmentBytes: 16 * 1024 * 1024,
       migrations: [],
-      base: empty,
-      fileList: empty,
+      base: emptyFile,
+      fileList: emptyFile,
     },
   });
-  const into = join(folder, 'into');
-  const restore = (): Promise<unknown> => restoreBackup({ target, key, manifest, coverage: null, into });
-  const first = restore();
+  const restoreFolder = join(folder, 'into');
+  const restore = (): Promise<unknown> =>
+    restoreBackup({ target, key, manifest, coverage: null, into: restoreFolder });
+  const firstRestore = restore();
   await target.requested.promise;
-  const file = join(into, 'postgres', 'of-the-first');
+  const file = join(restoreFolder, 'postgres', 'of-the-first');
   writeFileSync(file, '');
-  await expect(restore()).rejects.toThrow(`${into} is in use by the process ${process.pid}`);
+  await expect(restore()).rejects.toThrow(`${restoreFolder} is in use by the process ${process.pid}`);
   expect(existsSync(file)).toBe(true);
   target.allowed.resolve();
-  // The base backup of this test is empty.
-  await expect(first).rejects.toThrow();
-  // What was broken off is taken over, and the lock went with the first restore.
-  expect(existsSync(join(into, 'owner.json'))).toBe(false);
+  // The base backup of this test is empty, so the restore fails.
+  await expect(firstRestore).rejects.toThrow();
+  // An interrupted restore is resumed, and its lock was released when it failed.
+  expect(existsSync(join(restoreFolder, 'owner.json'))).toBe(false);
   await expect(restore()).rejects.not.toThrow('in use');
   expect(existsSync(file)).toBe(false);
 });

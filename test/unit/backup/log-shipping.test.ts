@@ -30,90 +30,90 @@ const cluster = {
   base: { path: 'base.tar', bytes: 0, parts: [] },
   fileList: { path: 'backup_manifest', bytes: 0, parts: [] },
 };
-const at = (hour: number, minute = 0): Date => new Date(Date.UTC(2026, 10, 1, hour, minute));
+const atTime = (hour: number, minute = 0): Date => new Date(Date.UTC(2026, 10, 1, hour, minute));
 
-let places = 0;
+let archiveCount = 0;
 function openArchive(): { archive: WalArchive; place: string; shipper: () => WalShipper } {
-  const place = join(folder, `archive-${(places += 1)}`);
-  mkdirSync(place);
+  const path = join(folder, `archive-${(archiveCount += 1)}`);
+  mkdirSync(path);
   const archive = new WalArchive(new MemoryTarget(), key);
   return {
     archive,
-    place,
-    shipper: () => new WalShipper({ folder: place, archive, segmentBytes: SEGMENT_BYTES }),
+    place: path,
+    shipper: () => new WalShipper({ folder: path, archive, segmentBytes: SEGMENT_BYTES }),
   };
 }
-const close = (place: string, number: number): void =>
+const closeSegment = (place: string, number: number): void =>
   writeFileSync(join(place, segmentOf(number)), `segment ${number}`);
 
-test('a segment that a process left open is vouched for by its marks when the next one ships it', async () => {
+test('segment that a previous process left open is covered by its marks when it is shipped', async () => {
   const { archive, place, shipper } = openArchive();
-  await shipper().mark({ at: at(12), lsn: lsnOf(3, 100) });
-  // The process ends here, and its server closes the segment.
-  close(place, 3);
-  const next = shipper();
-  await next.mark({ at: at(12, 1), lsn: lsnOf(4, 100) });
-  await next.ship();
-  expect((await archive.coverage(cluster, at(11))).until).toEqual(at(12));
+  await shipper().mark({ at: atTime(12), lsn: lsnOf(3, 100) });
+  // The process ends here, and its database server closes the segment.
+  closeSegment(place, 3);
+  const nextShipper = shipper();
+  await nextShipper.mark({ at: atTime(12, 1), lsn: lsnOf(4, 100) });
+  await nextShipper.ship();
+  expect((await archive.coverage(cluster, atTime(11))).until).toEqual(atTime(12));
 });
 
-test('marks that cannot be read vouch for nothing', async () => {
+test('unreadable marks provide no coverage', async () => {
   const { archive, place, shipper } = openArchive();
   writeFileSync(`${place}-marks.json`, '[["2026-11-01T12:00');
-  close(place, 3);
+  closeSegment(place, 3);
   await shipper().ship();
-  expect((await archive.coverage(cluster, at(11))).until).toEqual(at(11));
+  expect((await archive.coverage(cluster, atTime(11))).until).toEqual(atTime(11));
 });
 
-test('a clock that is set back by an hour takes the end of the log back with it', async () => {
+test('end of the log moves back when the clock is set back by an hour', async () => {
   const { archive, place, shipper } = openArchive();
-  const own = shipper();
-  await own.mark({ at: at(12), lsn: lsnOf(3, 100) });
-  close(place, 3);
-  await own.ship();
-  await own.mark({ at: at(11), lsn: lsnOf(4, 100) });
-  close(place, 4);
+  const activeShipper = shipper();
+  await activeShipper.mark({ at: atTime(12), lsn: lsnOf(3, 100) });
+  closeSegment(place, 3);
+  await activeShipper.ship();
+  await activeShipper.mark({ at: atTime(11), lsn: lsnOf(4, 100) });
+  closeSegment(place, 4);
   const shipped: (Date | null)[] = [];
-  await own.ship((_segment, coveredUntil) => shipped.push(coveredUntil));
-  expect(shipped).toEqual([at(11)]);
-  // The backup was complete at noon by the clock of then, and the log leads beyond it.
-  expect((await archive.coverage(cluster, at(12))).until).toEqual(at(11));
+  await activeShipper.ship((_segment, coveredUntil) => shipped.push(coveredUntil));
+  expect(shipped).toEqual([atTime(11)]);
+  // The backup completed at noon by the earlier clock, and the log continues past it.
+  expect((await archive.coverage(cluster, atTime(12))).until).toEqual(atTime(11));
 });
 
-describe('the moment that a running service reports', () => {
-  beforeEach(() => jest.useFakeTimers({ now: at(12, 5), doNotFake: ['nextTick', 'setImmediate'] }));
+describe('Reported coverage of a running service', () => {
+  beforeEach(() => jest.useFakeTimers({ now: atTime(12, 5), doNotFake: ['nextTick', 'setImmediate'] }));
   afterEach(() => jest.useRealTimers());
-  const coverage = { segments: [segmentOf(2), segmentOf(3)], until: at(12), gap: null };
+  const coverage = { segments: [segmentOf(2), segmentOf(3)], until: atTime(12), gap: null };
 
-  test('is unknown without a backup, however much of the log was shipped', () => {
+  test('is unknown without a backup, regardless of the shipped log', () => {
     const reach = new LogCoverage(SEGMENT_BYTES);
-    reach.extend(segmentOf(3), at(12, 1));
+    reach.extend(segmentOf(3), atTime(12, 1));
     expect(reach.until).toBeNull();
     reach.start(cluster, { ...coverage, segments: [] });
-    // The backup ended in segment 2, and segment 3 was shipped meanwhile.
-    expect(reach.until).toEqual(at(12, 1));
+    // The backup ended in segment 2, and segment 3 was shipped in the meantime.
+    expect(reach.until).toEqual(atTime(12, 1));
     reach.end();
     expect(reach.until).toBeNull();
   });
 
-  test('follows segments without a gap only', () => {
+  test('follows contiguous segments only', () => {
     const reach = new LogCoverage(SEGMENT_BYTES);
     reach.start(cluster, coverage);
-    reach.extend(segmentOf(5), at(12, 2));
-    expect(reach.until).toEqual(at(12));
-    reach.extend(segmentOf(4), at(12, 1));
-    expect(reach.until).toEqual(at(12, 2));
+    reach.extend(segmentOf(5), atTime(12, 2));
+    expect(reach.until).toEqual(atTime(12));
+    reach.extend(segmentOf(4), atTime(12, 1));
+    expect(reach.until).toEqual(atTime(12, 2));
   });
 
-  test('never lies in the future, and ages from the moment at which the clock was set back', () => {
+  test('is never in the future, and ages from the moment the clock was set back', () => {
     const reach = new LogCoverage(SEGMENT_BYTES);
     reach.start(cluster, coverage);
-    jest.setSystemTime(at(11));
-    expect(reach.until).toEqual(at(11));
-    jest.setSystemTime(at(11, 30));
-    expect(reach.until).toEqual(at(11));
-    // The target still says noon.
+    jest.setSystemTime(atTime(11));
+    expect(reach.until).toEqual(atTime(11));
+    jest.setSystemTime(atTime(11, 30));
+    expect(reach.until).toEqual(atTime(11));
+    // The target still reports noon.
     reach.start(cluster, coverage);
-    expect(reach.until).toEqual(at(11));
+    expect(reach.until).toEqual(atTime(11));
   });
 });

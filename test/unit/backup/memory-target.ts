@@ -1,9 +1,9 @@
 import type { BackupTarget, StoredObject } from '../../../src/backup/target/backup-target';
 
-/** A target whose objects a test can spoil without a disk. */
+/** Backup target in memory whose objects a test can damage. */
 export class MemoryTarget implements BackupTarget {
   readonly location = 'memory';
-  /** The names of the objects that were downloaded. */
+  /** Names of the downloaded objects. */
   readonly reads: string[] = [];
   private readonly objects = new Map<string, Buffer>();
 
@@ -31,7 +31,5 @@ export class MemoryTarget implements BackupTarget {
     return Promise.resolve();
   }
 
-  close(): void {
-    // Nothing is open.
-  }
+  close(): void {}
 }

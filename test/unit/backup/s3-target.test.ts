@@ -8,7 +8,11 @@ let store: ObjectStoreStandIn;
 let target: S3Target;
 const settings = loadSettings({ NODE_ENV: 'test', LOG_LEVEL: 'silent' }, { createsSecrets: false });
 const open = (secretAccessKey = store.key.secretAccessKey): S3Target =>
-  new S3Target(storageLocation.read(store.placeText('house'))!, { ...store.key, secretAccessKey }, settings);
+  new S3Target(
+    storageLocation.read(store.locationText('house'))!,
+    { ...store.key, secretAccessKey },
+    settings,
+  );
 
 beforeAll(async () => {
   store = await ObjectStoreStandIn.open();
@@ -19,7 +23,7 @@ afterAll(async () => {
   await store.close();
 });
 
-test('a bucket keeps objects as a folder does', async () => {
+test('bucket stores objects like a folder', async () => {
   await target.open();
   expect(await target.get('wal/none')).toBeNull();
   await target.put('wal/two', Buffer.from('2'));
@@ -35,19 +39,19 @@ test('a bucket keeps objects as a folder does', async () => {
   expect(await target.list('wal/')).toHaveLength(1);
 });
 
-test('what passes by itself is tried again; a wrong secret is told at once', async () => {
+test('temporary errors are retried, and a wrong secret is reported immediately', async () => {
   for (const fault of ['slow-down', 'cut-after', 'internal-error'] as const) store.fail(fault);
   await target.put('wal/three', Buffer.from('3'));
   store.fail('cut-in-body');
   expect(await target.get('wal/three')).toEqual(Buffer.from('3'));
-  const stranger = open('another secret of nobody');
-  await expect(stranger.put('wal/four', Buffer.from('4'))).rejects.toThrow(
+  const targetWithWrongSecret = open('another secret of nobody');
+  await expect(targetWithWrongSecret.put('wal/four', Buffer.from('4'))).rejects.toThrow(
     /^s3:\/\/records\/house\/: the store answered 403/,
   );
-  stranger.close();
+  targetWithWrongSecret.close();
 });
 
-test('a byte that a store changed is found', async () => {
+test('object changed by the store is detected', async () => {
   const parts = new PartStore(
     target,
     new BackupKey('a key of the tests, long enough for anybody'),

@@ -7,21 +7,20 @@ import fc from 'fast-check';
 import { type Hold, type LimitRef, MoneyEngine } from '../../../src/billing';
 import type { Journal } from '../../../src/billing/engine/settlement/journal';
 import { uuidv7 } from '../../../src/kernel';
-import { aRecord } from '../../support/a-record';
+import { createRecord } from '../../support/record-fixture';
 import { MemoryStore } from './memory-store';
 import { until } from '../../support/until';
 
 /**
- * Two nodes work on one truth, with answers that get lost before or after they took effect. Leases are swept,
- * limits change, and disks fill up. Whatever happens, nothing is spent that was not left, and escrow is what
- * the leases hold. A node never believes it has more than the truth says. Every charge lands exactly once, or
- * never where its caller was told that it could not be recorded.
+ * Two nodes share one store whose responses get lost before or after they take effect, while leases are swept, limits
+ * change and disks fill up. Invariants: no overspending, escrow equals the slices of the leases, and every charge lands
+ * once, or never if its caller saw an error.
  */
 const key: LimitRef = { kind: 'key', id: 1 };
 const wallet: LimitRef = { kind: 'wallet', id: 1 };
-const open: LimitRef = { kind: 'project', id: 1 };
+const uncappedRef: LimitRef = { kind: 'project', id: 1 };
 
-type Step =
+type EngineStep =
   | {
       readonly do: 'hold';
       readonly node: number;
@@ -30,11 +29,11 @@ type Step =
     }
   | { readonly do: 'settle'; readonly pick: number; readonly percent: number }
   | { readonly do: 'release'; readonly pick: number }
-  | { readonly do: 'trouble'; readonly trouble: MemoryStore['trouble'] }
+  | { readonly do: 'trouble'; readonly trouble: MemoryStore['failureMode'] }
   | { readonly do: 'sweep'; readonly node: number }
   | { readonly do: 'beat' | 'turns' | 'disk' };
 
-const steps: fc.Arbitrary<Step[]> = fc.array(
+const steps: fc.Arbitrary<EngineStep[]> = fc.array(
   fc.oneof(
     {
       weight: 8,
@@ -42,7 +41,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
         do: fc.constant('hold' as const),
         node: fc.nat(1),
         amount: fc.integer({ min: 1, max: 45 }),
-        refs: fc.constantFrom([wallet], [key, wallet], [key, open, wallet]),
+        refs: fc.constantFrom([wallet], [key, wallet], [key, uncappedRef, wallet]),
       }),
     },
     {
@@ -64,7 +63,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 20, maxLength: 90, size: 'max' },
 );
 
-class World {
+class EngineModel {
   readonly store = new MemoryStore();
   readonly nodes: MoneyEngine[] = [];
   readonly holds: { hold: Hold; node: number; swept: () => boolean }[] = [];
@@ -74,8 +73,8 @@ class World {
   expected = 0n;
   private isFull = false;
   private readonly settling: Promise<unknown>[] = [];
-  /** This was charged beyond its hold, or under a lease that was swept before it was committed. */
-  beyond = 0n;
+  /** Amount charged beyond its hold, or under a lease that was swept before the commit. */
+  beyondHolds = 0n;
 
   constructor(private readonly folder: string) {}
 
@@ -96,17 +95,17 @@ class World {
     }
   }
 
-  async take(step: Step): Promise<void> {
+  async take(step: EngineStep): Promise<void> {
     if (step.do === 'hold') return this.hold(step);
-    if (step.do === 'trouble') this.store.trouble = step.trouble;
-    if (step.do === 'turns') for (let passed = 0; passed < 4; passed += 1) await turn();
+    if (step.do === 'trouble') this.store.failureMode = step.trouble;
+    if (step.do === 'turns') for (let turnIndex = 0; turnIndex < 4; turnIndex += 1) await turn();
     if (step.do === 'beat') await delay(5);
     if (step.do === 'disk') this.fill(!this.isFull);
     if (step.do === 'sweep') {
       this.swept[step.node]! += 1;
       const charged = new Set([...this.store.charged.keys()].map((id) => id.split(' ')[0]));
       for (const { node, requestId, cost } of this.settled) {
-        if (node === step.node && !charged.has(requestId)) this.beyond += cost;
+        if (node === step.node && !charged.has(requestId)) this.beyondHolds += cost;
       }
       await this.store.sweep(this.nodes[step.node]!.node).catch(() => undefined);
     }
@@ -118,12 +117,12 @@ class World {
     }
   }
 
-  private settle({ hold, node, swept }: World['holds'][number], cost: bigint): void {
+  private settle({ hold, node, swept }: EngineModel['holds'][number], cost: bigint): void {
     const id = (kind: LimitRef['kind']) => hold.refs.find((ref) => ref.kind === kind)?.id ?? null;
     this.expected += cost;
-    this.beyond += swept() ? cost : cost > hold.amount ? cost - hold.amount : 0n;
+    this.beyondHolds += swept() ? cost : cost > hold.amount ? cost - hold.amount : 0n;
     this.settled.push({ node, requestId: hold.requestId, cost });
-    const record = aRecord({
+    const record = createRecord({
       costNano: cost,
       keyId: id('key'),
       walletId: id('wallet'),
@@ -131,8 +130,7 @@ class World {
     });
     this.settling.push(
       hold.settle(record).catch(() => {
-        // A charge that was committed before its caller was told otherwise stays; nothing is committed
-        // afterwards.
+        // A charge committed before its caller saw an error stays; nothing is committed afterwards.
         const ids = [...this.store.charged.keys()];
         if (!ids.some((each) => each.startsWith(hold.requestId))) this.expected -= cost;
       }),
@@ -155,13 +153,13 @@ class World {
     for (const node of this.nodes) (node as unknown as { journal: Journal }).journal.probe();
   }
 
-  private hold({ node, amount, refs }: Step & { readonly do: 'hold' }): void {
-    const before = this.swept[node]!;
+  private hold({ node, amount, refs }: EngineStep & { readonly do: 'hold' }): void {
+    const sweptBefore = this.swept[node]!;
     const placed = this.nodes[node]!.escrow.hold({ requestId: uuidv7(), amount: BigInt(amount), refs })
       .then((hold) => {
-        // A real sweep takes only what a node that has stopped admitting held; here the node may not know yet.
-        const unaware = !this.hasLease(node);
-        this.holds.push({ hold, node, swept: () => unaware || this.swept[node]! > before });
+        // A real sweep only affects a node that stopped admitting; in this model the node might not know yet.
+        const isUnaware = !this.hasLease(node);
+        this.holds.push({ hold, node, swept: () => isUnaware || this.swept[node]! > sweptBefore });
       })
       .catch((error: { code?: string }) =>
         expect(error.code).toMatch(/_exceeded$|_reached$|billing_unavailable/),
@@ -179,13 +177,13 @@ class World {
     for (const [windowId, limit] of this.store.limits) {
       const slices = [...this.store.leases.values()].map((lease) => lease.slices.get(windowId) ?? 0n);
       expect(limit.escrowed).toBe(slices.reduce((sum, slice) => sum + slice, 0n));
-      expect(limit.spent + limit.escrowed).toBeLessThanOrEqual(limit.limit + this.beyond);
+      expect(limit.spent + limit.escrowed).toBeLessThanOrEqual(limit.limit + this.beyondHolds);
     }
   }
 
-  /** Once nobody asks any more, nothing stays behind in a slice, whatever answers were lost. */
+  /** Closes the nodes and checks that no money stays in a slice, even if responses were lost. */
   async close(): Promise<void> {
-    this.store.trouble = 'none';
+    this.store.failureMode = 'none';
     this.fill(false);
     await Promise.all(this.waiting);
     for (const { hold } of this.holds.splice(0)) hold.release();
@@ -198,64 +196,64 @@ class World {
 
 let folder: string;
 beforeEach(() => {
-  // Faults that these tests make on purpose are reported at length.
+  // Faults caused on purpose are logged at length.
   Logger.overrideLogger(false);
   folder = mkdtempSync(join(tmpdir(), 'switchboard-model-'));
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test('a node whose lease was swept begins from nothing, and takes nothing from its new slices for old holds', async () => {
-  const world = new World(folder);
-  await world.open(60_000);
-  const [swept, other] = world.nodes as [MoneyEngine, MoneyEngine];
-  const place = (node: MoneyEngine, amount: bigint) =>
+test('node with a swept lease starts from zero and gives its new slices nothing for old holds', async () => {
+  const model = new EngineModel(folder);
+  await model.open(60_000);
+  const [swept, other] = model.nodes as [MoneyEngine, MoneyEngine];
+  const placeHold = (node: MoneyEngine, amount: bigint) =>
     node.escrow.hold({ requestId: uuidv7(), amount, refs: [wallet] });
-  // A refusal that asks to be repeated is repeated, so that nothing depends on how soon money comes back.
+  // Retries a retryable refusal, so that the test does not depend on how soon money is released.
   const placeWhenFree = async (node: MoneyEngine, amount: bigint): Promise<Hold> => {
     for (;;) {
-      const hold = await place(node, amount).catch((error: unknown) => {
+      const hold = await placeHold(node, amount).catch((error: unknown) => {
         if (!/capacity_exceeded/.test(String(error))) throw error;
         return null;
       });
       if (hold !== null) return hold;
     }
   };
-  const settle = (hold: Hold, costNano: bigint) => hold.settle(aRecord({ costNano, walletId: 1 }));
-  const slices = () => [...world.store.leases.values()].map(({ slices: each }) => each.get('wallet:1') ?? 0n);
+  const settle = (hold: Hold, costNano: bigint) => hold.settle(createRecord({ costNano, walletId: 1 }));
+  const slices = () => [...model.store.leases.values()].map(({ slices: each }) => each.get('wallet:1') ?? 0n);
 
-  const old = await place(swept, 20n);
-  (await place(swept, 20n)).release();
-  await world.store.sweep(swept.node);
-  const all = await placeWhenFree(other, 90n);
-  // The draw is what tells it.
-  await expect(place(swept, 50n)).rejects.toThrow(/billing_unavailable|capacity_exceeded/);
-  await expect(place(swept, 1n)).rejects.toThrow(/billing_unavailable|capacity_exceeded/);
-  await settle(all, 30n);
-  const young = await placeWhenFree(swept, 20n);
-  await settle(old, 20n);
+  const oldHold = await placeHold(swept, 20n);
+  (await placeHold(swept, 20n)).release();
+  await model.store.sweep(swept.node);
+  const largeHold = await placeWhenFree(other, 90n);
+  // The node learns of the sweep from its next draw.
+  await expect(placeHold(swept, 50n)).rejects.toThrow(/billing_unavailable|capacity_exceeded/);
+  await expect(placeHold(swept, 1n)).rejects.toThrow(/billing_unavailable|capacity_exceeded/);
+  await settle(largeHold, 30n);
+  const newHold = await placeWhenFree(swept, 20n);
+  await settle(oldHold, 20n);
   while (swept.pending + other.pending > 0) await turn();
-  expect(slices().reduce((sum, slice) => sum + slice, 0n)).toBe(world.store.limits.get('wallet:1')?.escrowed);
-  await settle(young, 20n);
+  expect(slices().reduce((sum, slice) => sum + slice, 0n)).toBe(model.store.limits.get('wallet:1')?.escrowed);
+  await settle(newHold, 20n);
   while (swept.pending > 0) await turn();
-  expect(world.store.limits.get('wallet:1')?.spent).toBe(70n);
-  await Promise.all(world.nodes.map((node) => node.stop()));
+  expect(model.store.limits.get('wallet:1')?.spent).toBe(70n);
+  await Promise.all(model.nodes.map((node) => node.stop()));
 });
 
-test('whatever happens, the money adds up', async () => {
+test('money adds up after any sequence of steps', async () => {
   let runs = 0;
   await fc.assert(
-    fc.asyncProperty(steps, async (taken) => {
-      const world = new World(join(folder, String((runs += 1))));
-      await world.open();
-      for (const step of taken) {
-        await world.take(step);
-        world.check();
+    fc.asyncProperty(steps, async (sequence) => {
+      const model = new EngineModel(join(folder, String((runs += 1))));
+      await model.open();
+      for (const step of sequence) {
+        await model.take(step);
+        model.check();
       }
-      await world.close();
-      world.check();
-      const charged = [...world.store.charged.values()].reduce((sum, cost) => sum + cost, 0n);
-      expect(charged).toBe(world.expected);
-      expect(world.store.limits.get('wallet:1')).toMatchObject({ spent: world.expected, escrowed: 0n });
+      await model.close();
+      model.check();
+      const charged = [...model.store.charged.values()].reduce((sum, cost) => sum + cost, 0n);
+      expect(charged).toBe(model.expected);
+      expect(model.store.limits.get('wallet:1')).toMatchObject({ spent: model.expected, escrowed: 0n });
     }),
     { numRuns: 60 },
   );

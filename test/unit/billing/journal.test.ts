@@ -8,7 +8,7 @@ import { headerOf } from '../../../src/billing/engine/settlement/journal-owner';
 import { readRecord, recordFields, withRequestId } from '../../../src/audit';
 import { settleSplitting } from '../../../src/billing/engine/settlement/settle-splitting';
 import { RefusedByStore } from '../../../src/billing/engine/store/money-store';
-import { aRecord, written } from '../../support/a-record';
+import { createRecord, toWrittenRecord } from '../../support/record-fixture';
 
 let folder: string;
 beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'switchboard-journal-'))));
@@ -21,20 +21,20 @@ const framesOf = (payloads: readonly string[]): Buffer => {
 };
 const payloads = fc.array(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 }), { maxLength: 8 });
 
-test('what is cut off anywhere reads as everything before the cut, and says where', () => {
+test('truncated journal returns every frame before the cut and its position', () => {
   fc.assert(
     fc.property(payloads, fc.nat(), (written, cut) => {
-      const whole = framesOf(written);
-      const kept = cut % (whole.length + 1);
-      const { payloads: read, tornAt } = readFrames(whole.subarray(0, kept));
+      const frames = framesOf(written);
+      const keptBytes = cut % (frames.length + 1);
+      const { payloads: read, tornAt } = readFrames(frames.subarray(0, keptBytes));
       const end = framesOf(read).length;
       expect(read).toEqual(written.slice(0, read.length));
-      expect(tornAt).toBe(end === kept ? null : end);
+      expect(tornAt).toBe(end === keptBytes ? null : end);
     }),
   );
 });
 
-test('a flipped bit ends the reading before its frame', () => {
+test('reading stops before the frame with a flipped bit', () => {
   fc.assert(
     fc.property(
       payloads.filter((list) => list.length > 0),
@@ -51,52 +51,53 @@ test('a flipped bit ends the reading before its frame', () => {
   );
 });
 
-test('zeros, as a crash may leave them, are damage and not records', () => {
+test('zeros left by a crash are damage and not records', () => {
   expect(readFrames(Buffer.concat([framesOf(['a']), Buffer.alloc(64)]))).toEqual({
     payloads: ['a'],
     tornAt: 9,
   });
 });
 
-test('a record survives the journal, whatever is in it', () => {
-  const record = aRecord({
+test('every record survives a round trip through the journal', () => {
+  const record = createRecord({
     costNano: 9_007_199_254_740_993n,
     attempts: [
       { supplier: 's', region: null, model: 'm', status: 429, milliseconds: 12, outcome: 'limited' },
     ],
   });
-  expect(readRecord(written(record).text)).toEqual(record);
-  const other = withRequestId(written(record), '0190b5a0-0000-7000-8000-000000000002');
-  expect(readRecord(other.text)).toEqual({ ...record, requestId: other.requestId });
+  expect(readRecord(toWrittenRecord(record).text)).toEqual(record);
+  const renamed = withRequestId(toWrittenRecord(record), '0190b5a0-0000-7000-8000-000000000002');
+  expect(readRecord(renamed.text)).toEqual({ ...record, requestId: renamed.requestId });
 });
 
-test('a journal of other fields is read by its own header', () => {
+test('journal with other fields is read by its own header', () => {
   const [id, at, cost] = ['0190b5a0-0000-7000-8000-000000000001', 1_763_700_000_000, '5'];
-  const read = readRecord(JSON.stringify([cost, 'unknown', at, id]), [
+  const parsedRecord = readRecord(JSON.stringify([cost, 'unknown', at, id]), [
     'costNano',
     'goneSince',
     'createdAt',
     'requestId',
   ]);
-  expect(read).toMatchObject({ requestId: id, createdAt: new Date(at), costNano: 5n, model: null });
-  expect(read).not.toHaveProperty('goneSince');
+  expect(parsedRecord).toMatchObject({ requestId: id, createdAt: new Date(at), costNano: 5n, model: null });
+  expect(parsedRecord).not.toHaveProperty('goneSince');
 });
 
-test('segments follow one another and go once everything in them is committed', () => {
+test('segments are appended in sequence and removed once fully committed', () => {
   const journal = new Journal({ folder, node: 'n', segmentBytes: 600 });
   const segments = () => readdirSync(folder).length;
-  for (let written = 0; written < 12; written += 1) expect(journal.write(['x'.repeat(200)], 1)).toBe(true);
-  const most = segments();
-  expect(most).toBeGreaterThan(3);
+  for (let writeIndex = 0; writeIndex < 12; writeIndex += 1)
+    expect(journal.write(['x'.repeat(200)], 1)).toBe(true);
+  const segmentsBefore = segments();
+  expect(segmentsBefore).toBeGreaterThan(3);
   journal.release(11);
-  expect(segments()).toBeLessThan(most);
+  expect(segments()).toBeLessThan(segmentsBefore);
   journal.release(1);
   expect(segments()).toBe(1);
   journal.close();
   expect(segments()).toBe(0);
 });
 
-test('what is not committed is still there after the end', () => {
+test('uncommitted records remain after the journal is closed', () => {
   const journal = new Journal({ folder, node: 'n' });
   journal.write(['one', 'two'], 2);
   journal.release(1);
@@ -110,17 +111,17 @@ test('what is not committed is still there after the end', () => {
   expect([rest, tornAt]).toEqual([['one', 'two'], null]);
 });
 
-test('a disk that fills up in the middle of a record leaves no half of it behind', () => {
+test('disk that fills up mid-record leaves no partial record', () => {
   const path = join(folder, 'disk');
-  let room = 1_000;
+  let freeBytes = 1_000;
   const disk: JournalDisk = {
     open: () => 1,
     write: (_file, bytes) => {
-      const taken = Math.min(bytes.length, room);
-      room -= taken;
-      writeFileSync(path, bytes.subarray(0, taken), { flag: 'a' });
-      if (taken === 0) throw new Error('ENOSPC');
-      return taken;
+      const writtenBytes = Math.min(bytes.length, freeBytes);
+      freeBytes -= writtenBytes;
+      writeFileSync(path, bytes.subarray(0, writtenBytes), { flag: 'a' });
+      if (writtenBytes === 0) throw new Error('ENOSPC');
+      return writtenBytes;
     },
     truncate: (_file, length) => writeFileSync(path, readFileSync(path).subarray(0, length)),
     close: () => undefined,
@@ -131,23 +132,23 @@ test('a disk that fills up in the middle of a record leaves no half of it behind
   expect(journal.write(['y'.repeat(2_000)], 1)).toBe(false);
   expect(journal.writeError).toMatchObject({ code: 'ENOSPC' });
   expect(journal.probe()).toBe(false);
-  room = 10_000;
+  freeBytes = 10_000;
   expect(journal.probe()).toBe(true);
   expect(journal.writeError).toBeUndefined();
   journal.write(['again'], 1);
-  const read = readFrames(readFileSync(path));
-  expect(read.tornAt).toBeNull();
-  expect(read.payloads.filter((payload) => headerOf(payload) === null)).toEqual(['fits', 'again']);
+  const frames = readFrames(readFileSync(path));
+  expect(frames.tornAt).toBeNull();
+  expect(frames.payloads.filter((payload) => headerOf(payload) === null)).toEqual(['fits', 'again']);
 });
 
-test('one bad record among many is found, and all the others are settled, in order', async () => {
+test('one invalid record among many is found and the others are settled in order', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.uniqueArray(fc.nat(200), { maxLength: 40 }),
       fc.func(fc.boolean()),
       async (entries, isBad) => {
         const settled: number[] = [];
-        const refused: number[] = [];
+        const refusedIds: number[] = [];
         await settleSplitting(
           entries,
           (some) => {
@@ -156,11 +157,11 @@ test('one bad record among many is found, and all the others are settled, in ord
             return Promise.resolve();
           },
           (entry) => {
-            refused.push(entry);
+            refusedIds.push(entry);
           },
         );
         expect(settled).toEqual(entries.filter((entry) => !isBad(entry)));
-        expect(refused).toEqual(entries.filter((entry) => isBad(entry)));
+        expect(refusedIds).toEqual(entries.filter((entry) => isBad(entry)));
       },
     ),
   );

@@ -18,24 +18,24 @@ export interface MemoryLimit {
   escrowed: bigint;
 }
 
-interface Lease {
+interface MemoryLease {
   readonly node: string;
   operation: number;
   batch: number;
   readonly slices: Map<string, bigint>;
 }
 
-/** The truth in memory, by the same rules as the functions of the database; one window a scope. */
+/** Money store in memory that follows the rules of the database functions, with one window per scope. */
 export class MemoryStore implements MoneyStore {
   readonly limits = new Map<string, MemoryLimit>();
-  readonly leases = new Map<string, Lease>();
+  readonly leases = new Map<string, MemoryLease>();
   readonly charged = new Map<string, bigint>();
-  /** No node may ever ask for these. */
+  /** Requests that no node should ever make. */
   readonly violations: string[] = [];
   private readonly listeners = new Set<(payload: string) => void>();
   private readonly scopes = new Map<number, string>();
-  /** Set to make the next answers fail, after or before they took effect. */
-  trouble: 'none' | 'before' | 'after' = 'none';
+  /** Makes the next responses fail, before or after they take effect. */
+  failureMode: 'none' | 'before' | 'after' = 'none';
 
   limit(ref: LimitRef, limit: bigint): void {
     const window = `${ref.kind}:${ref.id}`;
@@ -86,15 +86,15 @@ export class MemoryStore implements MoneyStore {
 
   sweep(node?: string): Promise<number> {
     return this.answer(() => {
-      const dead = [...this.leases].filter(([, lease]) => lease.node === node);
-      for (const [id, { slices }] of dead) {
+      const deadLeases = [...this.leases].filter(([, lease]) => lease.node === node);
+      for (const [id, { slices }] of deadLeases) {
         for (const [windowId, amount] of [...slices]) {
           this.release(slices, windowId, amount);
           this.announce(`returned ${windowId}`);
         }
         this.leases.delete(id);
       }
-      return dead.length;
+      return deadLeases.length;
     });
   }
 
@@ -112,13 +112,13 @@ export class MemoryStore implements MoneyStore {
 
   settle(batch: SettlementRequest): Promise<SettlementResult> {
     return this.answer(() => {
-      const known: number[] = [];
+      const knownIndexes: number[] = [];
       const isThere = ({ requestId, createdMs }: { requestId: string; createdMs: number }) =>
         this.charged.has(`${requestId} ${createdMs}`);
       if (![...batch.records].every(isThere) && batch.isCalledOff?.() === true) throw new CalledOff();
       [...batch.records].forEach((record, place) => {
         const id = `${record.requestId} ${record.createdMs}`;
-        if (this.charged.has(id)) return known.push(place);
+        if (this.charged.has(id)) return knownIndexes.push(place);
         this.charged.set(id, record.costNano);
         const ids = { key: record.keyId, wallet: record.walletId, user: record.userId };
         for (const [kind, owner] of Object.entries(ids)) {
@@ -136,7 +136,7 @@ export class MemoryStore implements MoneyStore {
         windowId,
         limitLeft: limit - spent,
       }));
-      return { known, windows };
+      return { known: knownIndexes, windows };
     });
   }
 
@@ -155,29 +155,29 @@ export class MemoryStore implements MoneyStore {
       };
     }
     const pool = limit.limit - limit.spent - limit.escrowed;
-    const own = slices.get(windowId) ?? 0n;
-    const elsewhere = limit.escrowed - own;
+    const ownSlice = slices.get(windowId) ?? 0n;
+    const otherSlices = limit.escrowed - ownSlice;
     let granted: bigint | null = null;
     if (pool >= need) {
       const share = pool / (2n * BigInt(this.leases.size));
-      const wanted = want < share ? want : share;
-      granted = need > wanted ? need : wanted;
+      const cappedWant = want < share ? want : share;
+      granted = need > cappedWant ? need : cappedWant;
       if (granted < 0n) granted = 0n;
       limit.escrowed += granted;
-      if (granted > 0n) slices.set(windowId, own + granted);
-    } else if (elsewhere > 0n) this.announce(`recall ${lease} ${windowId}`);
+      if (granted > 0n) slices.set(windowId, ownSlice + granted);
+    } else if (otherSlices > 0n) this.announce(`recall ${lease} ${windowId}`);
     return {
       window: { id: windowId, startsAt: -Infinity, endsAt: Infinity },
       granted,
       limitLeft: limit.limit - limit.spent,
       poolLeft: pool - (granted ?? 0n),
-      elsewhere,
+      elsewhere: otherSlices,
       resetsAt: Infinity,
       now: Date.now(),
     };
   }
 
-  private begin(id: string, operation: number): Lease {
+  private begin(id: string, operation: number): MemoryLease {
     const lease = this.leases.get(id);
     if (lease === undefined) throw new LeaseGone();
     if (lease.operation >= operation) throw new Error('this operation comes late');
@@ -186,14 +186,14 @@ export class MemoryStore implements MoneyStore {
   }
 
   private release(slices: Map<string, bigint>, windowId: string, amount: bigint): void {
-    const held = slices.get(windowId) ?? 0n;
-    if (held < amount) {
-      const violation = `a slice of ${held} cannot release ${amount}`;
+    const heldAmount = slices.get(windowId) ?? 0n;
+    if (heldAmount < amount) {
+      const violation = `a slice of ${heldAmount} cannot release ${amount}`;
       this.violations.push(violation);
       throw new Error(violation);
     }
-    slices.set(windowId, held - amount);
-    if (held === amount) slices.delete(windowId);
+    slices.set(windowId, heldAmount - amount);
+    if (heldAmount === amount) slices.delete(windowId);
     this.limits.get(windowId)!.escrowed -= amount;
   }
 
@@ -202,7 +202,7 @@ export class MemoryStore implements MoneyStore {
   }
 
   private async answer<T>(work: () => T): Promise<T> {
-    const { trouble } = this;
+    const { failureMode: trouble } = this;
     await new Promise((resolve) => setImmediate(resolve));
     if (trouble === 'before') throw new Error('the connection was lost');
     const result = work();

@@ -2,28 +2,28 @@ import * as fc from 'fast-check';
 import { PendingIds } from '../../../src/billing/engine/settlement/pending-ids';
 import { uuidv7 } from '../../../src/kernel';
 
-type Step = { readonly add: number } | { readonly committed: number } | 'separate';
+type PendingIdStep = { readonly add: number } | { readonly committed: number } | 'separate';
 
-const step: fc.Arbitrary<Step> = fc.oneof(
+const step: fc.Arbitrary<PendingIdStep> = fc.oneof(
   fc.record({ add: fc.integer({ min: 1, max: 5 }) }),
   fc.record({ committed: fc.integer({ min: 1, max: 8 }) }),
   fc.constant('separate' as const),
 );
 
-const made: string[] = [];
-const idOf = (number: number): string => (made[number] ??= uuidv7());
+const createdIds: string[] = [];
+const idOf = (number: number): string => (createdIds[number] ??= uuidv7());
 
-it('knows every id that is not committed, and forgets all of them in the end', () => {
+it('tracks every uncommitted id and forgets all of them in the end', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
       const ids = new PendingIds();
       let [sent, committed] = [0, 0];
-      for (const taken of steps) {
-        if (taken === 'separate') ids.startGeneration();
-        else if ('add' in taken)
-          for (let count = 0; count < taken.add; count += 1) expect(ids.add(idOf((sent += 1)))).toBe(true);
+      for (const sequence of steps) {
+        if (sequence === 'separate') ids.startGeneration();
+        else if ('add' in sequence)
+          for (let count = 0; count < sequence.add; count += 1) expect(ids.add(idOf((sent += 1)))).toBe(true);
         else {
-          const count = Math.min(taken.committed, sent - committed);
+          const count = Math.min(sequence.committed, sent - committed);
           ids.forget(count);
           committed += count;
         }

@@ -4,7 +4,7 @@ import { priceRates } from '../../../src/kernel';
 import { modelFields } from '../../../src/catalogue/entities/model-fields';
 import { Lane, Model, ModelAlias, Price, PriceSchedule, Provider } from '../../../src/catalogue/entities';
 
-const created = new Date('2026-01-01T00:00:00Z');
+const createdAt = new Date('2026-01-01T00:00:00Z');
 
 export const provider = (fields: Partial<Provider> = {}): Provider =>
   Object.assign(new Provider(), {
@@ -18,7 +18,7 @@ export const provider = (fields: Partial<Provider> = {}): Provider =>
     timeouts: {},
     breaker: {},
     managed: false,
-    createdAt: created,
+    createdAt: createdAt,
     removedAt: null,
     ...fields,
   });
@@ -30,7 +30,7 @@ export const model = (fields: Partial<Model> = {}): Model =>
     ...modelFields.pick({ displayName: 'M', ownedBy: 'north', capabilities: ['tools'] }),
     redirectTo: null,
     managed: false,
-    createdAt: created,
+    createdAt: createdAt,
     ...fields,
   });
 
@@ -52,7 +52,7 @@ export const lane = (fields: Partial<Lane> = {}): Lane =>
   });
 
 export const alias = (name: string, modelId = 1): ModelAlias =>
-  Object.assign(new ModelAlias(), { name, modelId, createdAt: created });
+  Object.assign(new ModelAlias(), { name, modelId, createdAt: createdAt });
 
 export const price = (fields: Partial<Price> = {}): Price =>
   Object.assign(new Price(), {
@@ -60,9 +60,9 @@ export const price = (fields: Partial<Price> = {}): Price =>
     modelId: 1,
     laneId: null,
     ...columnsOf(priceRates({ input: 1n, output: 1n })),
-    validFrom: created,
+    validFrom: createdAt,
     source: 'test',
-    createdAt: created,
+    createdAt: createdAt,
     ...fields,
   });
 
@@ -71,13 +71,13 @@ export const schedule = (fields: Partial<PriceSchedule>): PriceSchedule =>
     id: 1,
     modelId: 1,
     priceId: 1,
-    startsAt: created,
+    startsAt: createdAt,
     endsAt: null,
-    createdAt: created,
+    createdAt: createdAt,
     ...fields,
   });
 
-/** One model on one lane with one price, unless a test says otherwise. */
+/** A single model on one lane with one price, unless overridden. */
 export const rows = (fields: Partial<CatalogueRows> = {}): CatalogueRows => ({
   revision: 7n,
   providers: [provider()],

@@ -25,42 +25,47 @@ const project = join(__dirname, '..', '..', '..');
 const folder = mkdtempSync(join(tmpdir(), 'rates-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const dollarsOf = (place: number): string => String(place + 1);
-const form = Object.fromEntries(RATES.map(({ field }, place) => [field, dollarsOf(place)]));
-/** Every rate has an amount of its own. */
+const dollarsAt = (place: number): string => String(place + 1);
+const form = Object.fromEntries(RATES.map(({ field }, place) => [field, dollarsAt(place)]));
+/** Every rate has a distinct amount. */
 const price = priceRates(ratesOfForm(form));
 
-test('names stand once, and every bucket of usage has one rate', () => {
+test('rate names are unique, and every usage bucket has one rate', () => {
   for (const key of ['name', 'word', 'field'] as const)
     expect(new Set(RATES.map((rate) => rate[key])).size).toBe(RATES.length);
   expect(TOKEN_RATES.map(({ bucket }) => bucket).sort()).toEqual([...USAGE_BUCKETS].sort());
 });
 
-test('what a rate falls back to stands above it, and is charged in its place', () => {
+test('fallback of a rate is listed before it and is charged when the rate is unset', () => {
   TOKEN_RATES.forEach(({ name, bucket, fallback }, place) => {
     if (fallback === null) return;
-    const instead = TOKEN_RATES.slice(0, place).find((rate) => rate.name === fallback);
-    expect([name, instead?.name]).toEqual([name, fallback]);
+    const fallbackRate = TOKEN_RATES.slice(0, place).find((rate) => rate.name === fallback);
+    expect([name, fallbackRate?.name]).toEqual([name, fallback]);
     const resolved = resolveRates(priceRates({ ...price, [name]: null }));
     expect([name, resolved[bucket]]).toEqual([name, price[fallback]]);
   });
 });
 
-test.each(RATES)('$name is a field of the forms, of JSON and of the table', ({ name, word, field }) => {
-  for (const one of [PriceForm, ModelChangeForm, ScheduleForm])
-    expect(schemaOfForm(one)).toMatchObject({ properties: { [field]: { type: ['number', 'string'] } } });
-  expect(pricesOf(price, formatUsd)[field]).toBe(form[field]);
-  const columns = getMetadataArgsStorage().columns.filter(
-    ({ target, propertyName }) =>
-      propertyName === name && typeof target === 'function' && Price.prototype instanceof target,
-  );
-  expect(columns.map(({ options }) => options)).toEqual([
-    expect.objectContaining({ name: word, type: 'bigint' }),
-  ]);
-  expect(ratesOf(columnsOf(price))[name]).toBe(price[name]);
-});
+test.each(RATES)(
+  '$name is a field of the forms, the JSON and the database table',
+  ({ name, word, field }) => {
+    for (const formClass of [PriceForm, ModelChangeForm, ScheduleForm])
+      expect(schemaOfForm(formClass)).toMatchObject({
+        properties: { [field]: { type: ['number', 'string'] } },
+      });
+    expect(pricesOf(price, formatUsd)[field]).toBe(form[field]);
+    const columns = getMetadataArgsStorage().columns.filter(
+      ({ target, propertyName }) =>
+        propertyName === name && typeof target === 'function' && Price.prototype instanceof target,
+    );
+    expect(columns.map(({ options }) => options)).toEqual([
+      expect.objectContaining({ name: word, type: 'bigint' }),
+    ]);
+    expect(ratesOf(columnsOf(price))[name]).toBe(price[name]);
+  },
+);
 
-test('all of them stand in gateway.yaml, and are read from it', () => {
+test('every rate is documented in gateway.yaml and read from it', () => {
   const model = {
     name: 'm',
     ...modelFields.pick({ displayName: 'm', ownedBy: 'tests' }),
@@ -75,14 +80,14 @@ test('all of them stand in gateway.yaml, and are read from it', () => {
     aliases: new Map(),
     organisations: new Map(),
   } as unknown as CurrentCatalogue);
-  RATES.forEach(({ word }, place) => expect(text).toContain(`\n      ${word}: ${dollarsOf(place)}\n`));
+  RATES.forEach(({ word }, place) => expect(text).toContain(`\n      ${word}: ${dollarsAt(place)}\n`));
   const advisers = { guard: new AddressGuard([]), proxyNames: [], styles: new SupplierStyles(), keyFields };
   const { faults, desired } = readGatewayText(text, { environment: {}, folder }, advisers);
   expect(faults).toEqual([]);
   expect(desired.models.map((one) => one.price?.rates)).toEqual([price]);
 });
 
-describe('the fields of a page', () => {
+describe('Rate fields of a page', () => {
   const render = async (rates: typeof price | null, locale: (typeof locales)[number]): Promise<string> => {
     cpSync(join(project, 'views', 'partials'), join(folder, 'partials'), { recursive: true });
     mkdirSync(join(folder, 'pages'), { recursive: true });
@@ -94,14 +99,14 @@ describe('the fields of a page', () => {
       cache: true,
       brandName: 'Brand',
     });
-    const sheet = { price: rates === null ? null : { rates }, model: { kind: 'chat' } };
-    return engine.render('pages/rates', rateFields('price', sheet), { ...defaultViewContext(), locale });
+    const pageModel = { price: rates === null ? null : { rates }, model: { kind: 'chat' } };
+    return engine.render('pages/rates', rateFields('price', pageModel), { ...defaultViewContext(), locale });
   };
 
-  test.each(locales)('every rate stands there with its amount and a label of its own: %s', async (locale) => {
+  test.each(locales)('every rate is displayed with its amount and a unique label: %s', async (locale) => {
     const html = await render(price, locale);
     RATES.forEach(({ field }, place) => {
-      expect(html).toMatch(new RegExp(`<input [^>]*name="${field}"[^>]* value="${dollarsOf(place)}"`));
+      expect(html).toMatch(new RegExp(`<input [^>]*name="${field}"[^>]* value="${dollarsAt(place)}"`));
     });
     const labels = [...html.matchAll(/<label[^>]*>([^<]*)</g)].map(([, label = '']) => label);
     expect(new Set(labels).size).toBe(RATES.length);
@@ -109,7 +114,7 @@ describe('the fields of a page', () => {
     expect(html).toMatch(/<details open>/);
   });
 
-  test('without amounts, each that can fall back says to what', async () => {
+  test('empty rates name the rate that they fall back to', async () => {
     const html = await render(null, 'en');
     expect(html.match(/Same as “[^”]+”/g)).toHaveLength(
       RATES.filter(({ fallback }) => fallback !== null).length,

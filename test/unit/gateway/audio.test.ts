@@ -4,7 +4,7 @@ import { recordingOf as recordingOfForm, chargedAudio } from '../../../src/gatew
 import { measureAudio } from '../../../src/gateway/media/measure-audio';
 import { parseForm } from '../../../src/gateway/media/multipart-form';
 import { maxCostOf, costOf, priceRates, usageOf, type UsageReading } from '../../../src/kernel';
-import { honestRecordings, recordingNamed } from '../../support/forged-recordings';
+import { originalRecordings, readRecording } from '../../support/forged-recordings';
 import { mp3Of, wavOf } from '../../support/recordings';
 
 const recordingOf = (bytes: Buffer) => {
@@ -13,50 +13,50 @@ const recordingOf = (bytes: Buffer) => {
 };
 const byMinute = priceRates({ perMinuteNano: 6_000_000n });
 const byToken = priceRates({ input: 2_500_000_000n, output: 10_000_000_000n, audioInput: 6_000_000_000n });
-const told = (counts: Parameters<typeof usageOf>[0]): UsageReading => ({
+const okReading = (counts: Parameters<typeof usageOf>[0]): UsageReading => ({
   kind: 'ok',
   usage: usageOf(counts),
 });
 const absent: UsageReading = { kind: 'absent' };
 
-// Times are measured on a machine that others use too: what really is slow is slow every time.
+// Times are measured on a shared machine: genuinely slow code is slow on every attempt.
 jest.retryTimes(3);
 
-describe('a recording is sold by its sound', () => {
+describe('Billed audio', () => {
   const recording = recordingOf(wavOf({ seconds: 30 }));
 
-  test('is what was reported, where that is in the unit of the price', () => {
-    const minutes = told({ audioMilliseconds: 30_000 });
+  test('is the reported usage if its unit matches the price', () => {
+    const minutes = okReading({ audioMilliseconds: 30_000 });
     expect(chargedAudio(minutes, recording, byMinute, 0)).toBe(minutes);
-    const tokens = told({ audioInputTokens: 300, outputTokens: 50 });
+    const tokens = okReading({ audioInputTokens: 300, outputTokens: 50 });
     expect(chargedAudio(tokens, recording, byToken, 0)).toBe(tokens);
   });
 
   test.each([
-    ['minutes, reported tokens', told({ audioInputTokens: 300 }), byMinute],
+    ['minutes, reported tokens', okReading({ audioInputTokens: 300 }), byMinute],
     ['minutes, reported nothing', absent, byMinute],
-    ['tokens, reported minutes', told({ audioMilliseconds: 30_000 }), byToken],
+    ['tokens, reported minutes', okReading({ audioMilliseconds: 30_000 }), byToken],
     ['tokens, reported nothing', absent, byToken],
   ])('is estimated when sold by %s', (_what, reading, price) => {
-    const sold = chargedAudio(reading, recording, price, 400);
-    if (sold.kind !== 'ok') throw new Error(sold.kind);
-    expect(sold.usage.source).toBe('estimated');
-    expect(costOf(sold.usage, price)).toBeGreaterThan(0n);
+    const billed = chargedAudio(reading, recording, price, 400);
+    if (billed.kind !== 'ok') throw new Error(billed.kind);
+    expect(billed.usage.source).toBe('estimated');
+    expect(costOf(billed.usage, price)).toBeGreaterThan(0n);
   });
 
-  test('is not believed when nothing of that size lasts so long', () => {
-    const counted = chargedAudio({ kind: 'absent' }, recording, byMinute, 0);
-    expect(counted).toMatchObject({ kind: 'ok', usage: { source: 'estimated' } });
-    expect(chargedAudio(told({ audioMilliseconds: 311_000 }), recording, byMinute, 0)).toEqual(counted);
+  test('ignores a reported length that is impossible for the file size', () => {
+    const billed = chargedAudio({ kind: 'absent' }, recording, byMinute, 0);
+    expect(billed).toMatchObject({ kind: 'ok', usage: { source: 'estimated' } });
+    expect(chargedAudio(okReading({ audioMilliseconds: 311_000 }), recording, byMinute, 0)).toEqual(billed);
     const invalid: UsageReading = { kind: 'invalid', field: 'usage' };
-    expect(chargedAudio(invalid, recording, byMinute, 0)).toMatchObject(counted);
+    expect(chargedAudio(invalid, recording, byMinute, 0)).toMatchObject(billed);
   });
 
-  test('is never more than was held for it', () => {
+  test('never exceeds its hold', () => {
     const files = fc.oneof(
       fc.integer({ min: 0, max: 20 }).map((seconds) => wavOf({ seconds })),
       fc.integer({ min: 1, max: 200 }).map((frames) => mp3Of({ frames })),
-      fc.constantFrom(...honestRecordings.map(recordingNamed)),
+      fc.constantFrom(...originalRecordings.map(readRecording)),
     );
     fc.assert(
       fc.property(
@@ -67,9 +67,9 @@ describe('a recording is sold by its sound', () => {
           const { boundMs, inputBound, outputBound, estimateMs } = recordingOf(file);
           expect(estimateMs).toBeLessThanOrEqual(boundMs);
           const bound = { inputTokens: inputBound, maxOutputTokens: outputBound, audioMilliseconds: boundMs };
-          const sold = chargedAudio(absent, recordingOf(file), price, Math.min(text, outputBound * 4));
-          if (sold.kind !== 'ok') throw new Error(sold.kind);
-          expect(costOf(sold.usage, price)).toBeLessThanOrEqual(maxCostOf(bound, [price]));
+          const billed = chargedAudio(absent, recordingOf(file), price, Math.min(text, outputBound * 4));
+          if (billed.kind !== 'ok') throw new Error(billed.kind);
+          expect(costOf(billed.usage, price)).toBeLessThanOrEqual(maxCostOf(bound, [price]));
         },
       ),
       { numRuns: 50 },
@@ -77,23 +77,23 @@ describe('a recording is sold by its sound', () => {
   });
 });
 
-test('a form as large as may be holds nobody up for long, however much it looks like its boundary', async () => {
+test('form of the maximum size does not block the event loop, however similar it is to its boundary', async () => {
   const size = 25 * 1024 * 1024;
   const head = Buffer.from(
     '--frontier-of-parts\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n',
   );
   const end = Buffer.from('\r\n--frontier-of-parts--\r\n');
-  for (const filling of ['\r\n--frontier-of-part', '-', 'OggS', 'mvhd']) {
-    const form = Buffer.concat([head, Buffer.alloc(size, filling), end]);
-    let longest = Infinity;
-    for (let round = 0; round < 3; round += 1) {
+  for (const filler of ['\r\n--frontier-of-part', '-', 'OggS', 'mvhd']) {
+    const form = Buffer.concat([head, Buffer.alloc(size, filler), end]);
+    let minDelay = Infinity;
+    for (let attempt = 0; attempt < 3; attempt += 1) {
       const delay = monitorEventLoopDelay({ resolution: 1 });
       delay.enable();
       const { files } = await parseForm(form, 'multipart/form-data; boundary=frontier-of-parts');
       delay.disable();
       expect(files[0]?.bytes.length).toBe(size);
-      longest = Math.min(longest, delay.max / 1e6);
+      minDelay = Math.min(minDelay, delay.max / 1e6);
     }
-    expect(longest).toBeLessThan(100);
+    expect(minDelay).toBeLessThan(100);
   }
 });

@@ -15,42 +15,44 @@ const messages = fc.array(
   { maxLength: 6 },
 );
 
-test('whatever is told is JSON within its bound, and whole unless it says otherwise', () => {
+test('output is JSON within its limit, and complete unless marked as truncated', () => {
   fc.assert(
     fc.property(
       messages,
       fc.integer({ min: 64, max: 4_096 }),
       fc.constantFrom('first', 'last'),
-      (given, most, kept) => {
-        const { json, isCut } = limitMessages(given, most, kept);
-        expect(Buffer.byteLength(json)).toBeLessThanOrEqual(most);
-        const read = JSON.parse(json) as unknown[];
-        expect(read.length).toBeLessThanOrEqual(given.length);
-        if (!isCut) expect(read).toHaveLength(given.length);
+      (conversation, maxBytes, keptEnd) => {
+        const { json, isCut } = limitMessages(conversation, maxBytes, keptEnd);
+        expect(Buffer.byteLength(json)).toBeLessThanOrEqual(maxBytes);
+        const parsed = JSON.parse(json) as unknown[];
+        expect(parsed.length).toBeLessThanOrEqual(conversation.length);
+        if (!isCut) expect(parsed).toHaveLength(conversation.length);
         expect(json.isWellFormed()).toBe(true);
       },
     ),
   );
 });
 
-test('what has too much in it besides texts is left out, without being written first', () => {
-  let written = 0;
-  const endless = {
+test('oversized content besides text is omitted before it is serialised', () => {
+  let writtenCount = 0;
+  const endlessValue = {
     type: 'tool_call',
-    arguments: Array.from({ length: 1_000 }, () => ({ toJSON: () => ++written })),
+    arguments: Array.from({ length: 1_000 }, () => ({ toJSON: () => ++writtenCount })),
   };
-  expect(limitParts([{ type: 'text', content: 'kept' }, endless], 300)).toEqual({
+  expect(limitParts([{ type: 'text', content: 'kept' }, endlessValue], 300)).toEqual({
     json: '[{"type":"text","content":"kept"}]',
     isCut: true,
   });
-  expect(written).toBeLessThan(1_000 * 20);
+  expect(writtenCount).toBeLessThan(1_000 * 20);
 });
 
-test('of a conversation the end is kept, and of one message its beginning', () => {
-  const said = (content: string) => ({ role: 'user', parts: [{ type: 'text', content }] });
-  const long = 'x'.repeat(200);
-  expect(limitMessages([said(long), said('last')], 150, 'last').json).toMatch(
+test('truncation keeps the end of a conversation and the beginning of a message', () => {
+  const userMessage = (content: string) => ({ role: 'user', parts: [{ type: 'text', content }] });
+  const longText = 'x'.repeat(200);
+  expect(limitMessages([userMessage(longText), userMessage('last')], 150, 'last').json).toMatch(
     /^\[\{"role":"user","parts":\[\{"type":"text","content":"x+…"\}\]\},.*"last"/,
   );
-  expect(limitMessages([said(long), said('last')], 150, 'first').json).toMatch(/^\[.*"x+…"\}\]\}\]$/);
+  expect(limitMessages([userMessage(longText), userMessage('last')], 150, 'first').json).toMatch(
+    /^\[.*"x+…"\}\]\}\]$/,
+  );
 });

@@ -1,14 +1,16 @@
 import fc from 'fast-check';
 import { estimateTokens } from '../../../src/gateway/count-tokens/estimate-tokens';
 
-type Block = Readonly<Record<string, unknown>>;
+type EstimatedBlock = Readonly<Record<string, unknown>>;
 
-const asking = (content: unknown): Record<string, unknown> => ({ messages: [{ role: 'user', content }] });
-const ofText = (text: string): number => estimateTokens(asking(text));
-const empty = ofText('');
+const requestWith = (content: unknown): Record<string, unknown> => ({
+  messages: [{ role: 'user', content }],
+});
+const estimateText = (text: string): number => estimateTokens(requestWith(text));
+const emptyEstimate = estimateText('');
 
 const anyText = fc.string({ unit: 'binary', maxLength: 200 });
-const anyBlock: fc.Arbitrary<Block> = fc.oneof(
+const anyBlock: fc.Arbitrary<EstimatedBlock> = fc.oneof(
   anyText.map((text) => ({ type: 'text', text })),
   anyText.map((thinking) => ({ type: 'thinking', thinking, signature: 's' })),
   fc.record({ type: fc.constant('tool_use'), id: fc.constant('t'), name: anyText, input: fc.object() }),
@@ -18,7 +20,7 @@ const anyBlock: fc.Arbitrary<Block> = fc.oneof(
   fc.object(),
 );
 
-/** The processor time of the quickest of three runs: other work on the machine does not count. */
+/** Returns the CPU time of the fastest of three runs, independent of other work on the machine. */
 function quickestMs(work: () => void): number {
   const runs = [0, 1, 2].map(() => {
     const before = process.cpuUsage();
@@ -29,11 +31,11 @@ function quickestMs(work: () => void): number {
   return Math.min(...runs);
 }
 
-// Times are measured on a machine that others use too: what really is slow is slow every time.
+// Times are measured on a shared machine: genuinely slow code is slow on every attempt.
 jest.retryTimes(3);
 
-describe('an estimate of tokens', () => {
-  // Counted by a tokenizer in wide use; others find up to a third more.
+describe('Token estimate', () => {
+  // Counted with a widely used tokenizer; others yield up to a third more.
   test.each([
     ['English', 'The quick brown fox jumps over the lazy dog, and nobody in the village minds at all.', 19],
     ['German', 'Der Schlüssel gehört zu einem Projekt und hat ein eigenes monatliches Budget.', 14],
@@ -41,37 +43,39 @@ describe('an estimate of tokens', () => {
     ['JSON', '{"id":17,"name":"first","tags":["a","b"],"open":true}', 20],
     ['Chinese', '每个密钥都有自己的预算、地区和速率限制。', 14],
     ['Russian', 'У каждого ключа есть бюджет, регион и предел скорости.', 12],
-  ])('is near the truth for %s, and rather above it', (_language, text, counted) => {
-    const estimated = ofText(text) - empty;
+  ])('is close to the actual count for %s, and rather above it', (_language, text, counted) => {
+    const estimated = estimateText(text) - emptyEstimate;
     expect(estimated).toBeGreaterThanOrEqual(counted * 0.8);
     expect(estimated).toBeLessThanOrEqual(counted * 1.8);
   });
 
-  test('lies between bounds for any text', () => {
+  test('is within its bounds for any text', () => {
     fc.assert(
       fc.property(anyText, (text) => {
-        const estimated = ofText(text);
-        expect(estimated).toBeGreaterThanOrEqual(empty + Math.floor(text.length * 0.05));
-        expect(estimated).toBeLessThanOrEqual(empty + Math.ceil(text.length * 1.1));
+        const estimated = estimateText(text);
+        expect(estimated).toBeGreaterThanOrEqual(emptyEstimate + Math.floor(text.length * 0.05));
+        expect(estimated).toBeLessThanOrEqual(emptyEstimate + Math.ceil(text.length * 1.1));
       }),
     );
   });
 
-  test('never falls when text is added, wherever that is', () => {
+  test('never decreases when text is inserted anywhere', () => {
     fc.assert(
       fc.property(anyText, anyText, fc.nat(), (text, added, at) => {
-        const place = at % (text.length + 1);
-        expect(ofText(text.slice(0, place) + added + text.slice(place))).toBeGreaterThanOrEqual(ofText(text));
+        const position = at % (text.length + 1);
+        expect(estimateText(text.slice(0, position) + added + text.slice(position))).toBeGreaterThanOrEqual(
+          estimateText(text),
+        );
       }),
     );
   });
 
-  test('never falls when a block, a message or a tool is added', () => {
+  test('never decreases when a block, a message or a tool is added', () => {
     fc.assert(
       fc.property(fc.array(anyBlock, { maxLength: 5 }), anyBlock, fc.nat(), (blocks, added, at) => {
-        const more = blocks.toSpliced(at % (blocks.length + 1), 0, added);
-        const before = estimateTokens(asking(blocks));
-        expect(estimateTokens(asking(more))).toBeGreaterThan(before);
+        const moreBlocks = blocks.toSpliced(at % (blocks.length + 1), 0, added);
+        const before = estimateTokens(requestWith(blocks));
+        expect(estimateTokens(requestWith(moreBlocks))).toBeGreaterThan(before);
         const messages = [{ role: 'user', content: blocks }];
         expect(
           estimateTokens({ messages: [...messages, { role: 'user', content: [added] }] }),
@@ -84,11 +88,11 @@ describe('an estimate of tokens', () => {
 
   test('counts everything that reaches the model', () => {
     const text = 'Some words to be counted here.';
-    const words = ofText(text) - empty;
+    const textEstimate = estimateText(text) - emptyEstimate;
     const base = { messages: [{ role: 'user', content: 'x' }] };
     const tool = { name: 'look', description: text, input_schema: { type: 'object' } };
     const nested = { type: 'tool_result', content: [{ type: 'text', text }] };
-    for (const more of [
+    for (const extendedRequest of [
       { ...base, system: text },
       { ...base, system: [{ type: 'text', text }] },
       { ...base, tools: [tool] },
@@ -100,54 +104,56 @@ describe('an estimate of tokens', () => {
         ],
       },
     ]) {
-      expect(estimateTokens(more)).toBeGreaterThanOrEqual(estimateTokens(base) + words);
+      expect(estimateTokens(extendedRequest)).toBeGreaterThanOrEqual(estimateTokens(base) + textEstimate);
     }
   });
 
-  test('weighs an image as an image and a document by its size, not by its letters', () => {
-    const image = (length: number): number =>
-      estimateTokens(asking([{ type: 'image', source: { type: 'base64', data: 'A'.repeat(length) } }]));
-    expect(image(4)).toBe(image(4_000_000));
-    expect(image(4)).toBeGreaterThan(1_500);
-    const document = (length: number): number =>
-      estimateTokens(asking([{ type: 'document', source: { type: 'base64', data: 'A'.repeat(length) } }]));
-    expect(document(4)).toBeGreaterThan(2_500);
-    expect(document(4_000_000)).toBeGreaterThan(100_000);
-    expect(document(4_000_000)).toBeLessThan(200_000);
+  test('counts an image as an image and a document by its size, not by its characters', () => {
+    const imageEstimate = (length: number): number =>
+      estimateTokens(requestWith([{ type: 'image', source: { type: 'base64', data: 'A'.repeat(length) } }]));
+    expect(imageEstimate(4)).toBe(imageEstimate(4_000_000));
+    expect(imageEstimate(4)).toBeGreaterThan(1_500);
+    const documentEstimate = (length: number): number =>
+      estimateTokens(
+        requestWith([{ type: 'document', source: { type: 'base64', data: 'A'.repeat(length) } }]),
+      );
+    expect(documentEstimate(4)).toBeGreaterThan(2_500);
+    expect(documentEstimate(4_000_000)).toBeGreaterThan(100_000);
+    expect(documentEstimate(4_000_000)).toBeLessThan(200_000);
   });
 
-  test('takes whatever stands there for what it is', () => {
+  test('accepts malformed content', () => {
     for (const body of [
       {},
       { messages: 'x' },
       { messages: [null, 1, 'x', []] },
-      asking(null),
-      asking([[[]]]),
+      requestWith(null),
+      requestWith([[[]]]),
     ]) {
       expect(Number.isSafeInteger(estimateTokens(body))).toBe(true);
     }
   });
 
-  const deep = (depth: number): unknown => {
+  const nestedResult = (depth: number): unknown => {
     let value: unknown = 'x';
     for (let level = 0; level < depth; level += 1) value = { type: 'tool_result', content: [value] };
     return value;
   };
-  const deepInput = (depth: number): unknown => {
+  const nestedInput = (depth: number): unknown => {
     let value: unknown = 'x';
     for (let level = 0; level < depth; level += 1) value = level % 2 ? [value] : { a: value };
     return value;
   };
 
   test.each([
-    ['4 MB of one letter', asking('a'.repeat(4_000_000))],
-    ['4 MB of surrogates', asking('\ud83d'.repeat(4_000_000))],
+    ['4 MB of one letter', requestWith('a'.repeat(4_000_000))],
+    ['4 MB of surrogates', requestWith('\ud83d'.repeat(4_000_000))],
     ['4 MB in a tool', { messages: [], tools: [{ name: 'x', description: ' '.repeat(4_000_000) }] }],
-    ['100,000 blocks', asking(Array.from({ length: 100_000 }, () => ({ type: 'text', text: 'x' })))],
-    ['100,000 levels of results', asking([deep(100_000)])],
-    ['100,000 levels of input', asking([{ type: 'tool_use', name: 'x', input: deepInput(100_000) }])],
-    ['500,000 numbers', asking([{ type: 'odd', list: Array.from({ length: 500_000 }, (_, at) => at) }])],
-  ])('of %s is there within 100 ms', (_what, body) => {
+    ['100,000 blocks', requestWith(Array.from({ length: 100_000 }, () => ({ type: 'text', text: 'x' })))],
+    ['100,000 levels of results', requestWith([nestedResult(100_000)])],
+    ['100,000 levels of input', requestWith([{ type: 'tool_use', name: 'x', input: nestedInput(100_000) }])],
+    ['500,000 numbers', requestWith([{ type: 'odd', list: Array.from({ length: 500_000 }, (_, at) => at) }])],
+  ])('estimate of %s takes less than 100 ms', (_what, body) => {
     expect(quickestMs(() => estimateTokens(body))).toBeLessThan(100);
   });
 });

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { audioKindOf, audioLengthOf } from '../../../src/gateway/media/audio-length';
-import { forgedRecordings, honestRecordings, recordingNamed } from '../../support/forged-recordings';
+import { createForgedRecordings, originalRecordings, readRecording } from '../../support/forged-recordings';
 
-/** Milliseconds that ffmpeg plays of each: written by `npm run prove:media -- --record`. */
-const plays = JSON.parse(readFileSync('test/fixtures/recordings/plays.json', 'utf8')) as Record<
+/** Playback length in ms of each recording according to ffmpeg, written by `npm run prove:media -- --record`. */
+const playbackMs = JSON.parse(readFileSync('test/fixtures/recordings/plays.json', 'utf8')) as Record<
   string,
   number
 >;
-/** Resampling rounds this at both ends. */
+/** Resampling rounds the length at both ends. */
 const ROUNDING_MS = 5;
 
 const lengthOf = (file: Buffer) => {
@@ -16,24 +16,27 @@ const lengthOf = (file: Buffer) => {
   return audioLengthOf(kind, file);
 };
 
-test.each(honestRecordings)('%s is charged for what a decoder plays', (name) => {
-  const played = plays[name] ?? NaN;
-  const { estimateMs, boundMs } = lengthOf(recordingNamed(name));
-  expect(estimateMs).toBeGreaterThanOrEqual(played - ROUNDING_MS);
+test.each(originalRecordings)('%s is charged for its decoded length', (name) => {
+  const expectedMs = playbackMs[name] ?? NaN;
+  const { estimateMs, boundMs } = lengthOf(readRecording(name));
+  expect(estimateMs).toBeGreaterThanOrEqual(expectedMs - ROUNDING_MS);
   expect(boundMs).toBeGreaterThanOrEqual(estimateMs);
-  // Packets of AC-3 and Speex are not looked into: their bytes count.
-  if (name !== 'ac3.mp4' && name !== 'speex.ogg') expect(estimateMs).toBeLessThan(played * 1.1 + 250);
+  // Packets of AC-3 and Speex are not parsed: their bytes are counted.
+  if (name !== 'ac3.mp4' && name !== 'speex.ogg') expect(estimateMs).toBeLessThan(expectedMs * 1.1 + 250);
 });
 
-test.each(forgedRecordings())('$name: charged for no less than a decoder plays', ({ name, file }) => {
-  const { estimateMs, boundMs } = lengthOf(file);
-  expect(estimateMs).toBeGreaterThanOrEqual((plays[name] ?? NaN) - ROUNDING_MS);
-  expect(boundMs).toBeGreaterThanOrEqual(estimateMs);
-});
+test.each(createForgedRecordings())(
+  '$name is charged for no less than its decoded length',
+  ({ name, file }) => {
+    const { estimateMs, boundMs } = lengthOf(file);
+    expect(estimateMs).toBeGreaterThanOrEqual((playbackMs[name] ?? NaN) - ROUNDING_MS);
+    expect(boundMs).toBeGreaterThanOrEqual(estimateMs);
+  },
+);
 
-test('every proper beginning of a recording has a length', () => {
-  for (const name of honestRecordings) {
-    const file = recordingNamed(name);
+test('every valid beginning of a recording has a length', () => {
+  for (const name of originalRecordings) {
+    const file = readRecording(name);
     for (let end = 12; end < Math.min(file.length, 2_000); end += 7) {
       const start = file.subarray(0, end);
       const kind = audioKindOf(start);

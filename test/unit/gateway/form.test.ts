@@ -11,17 +11,17 @@ const field = (name: string, value: string): Buffer =>
   part(`Content-Disposition: form-data; name="${name}"`, value);
 const parse = (...parts: Buffer[]) => parseForm(form(...parts), type);
 
-describe('a multipart form', () => {
-  test('is read in any order, its file untouched to the byte', async () => {
+describe('Multipart form', () => {
+  test('is parsed in any field order, and its file is unchanged to the byte', async () => {
     const bytes = Buffer.from([0, 13, 10, 45, 45, 255, 13, 10]);
     const file = part(
       'Content-Disposition: form-data; name="file"; filename="a.wav"\r\nContent-Type: audio/wav',
       bytes,
     );
     const model = field('model', 'm');
-    for (const read of [await parse(file, model), await parse(model, file)]) {
-      expect(read.fields).toEqual([['model', 'm']]);
-      expect(read.files).toEqual([{ field: 'file', name: 'a.wav', type: 'audio/wav', bytes }]);
+    for (const parsed of [await parse(file, model), await parse(model, file)]) {
+      expect(parsed.fields).toEqual([['model', 'm']]);
+      expect(parsed.files).toEqual([{ field: 'file', name: 'a.wav', type: 'audio/wav', bytes }]);
     }
   });
 
@@ -39,23 +39,23 @@ describe('a multipart form', () => {
       '\u2028content-disposition: form-data; name=other',
     ],
     ['filename="x"; filename*=UTF-8\'\'%E2%80%A8', '\u2028'],
-  ])('names its file: %s', async (written, name) => {
+  ])('keeps its file name: %s', async (written, name) => {
     const { files } = await parse(part(`content-disposition: FORM-DATA; ${written}; name=file`, 'x'));
     expect(files[0]).toMatchObject({ field: 'file', name });
   });
 
-  test('may be quoted, and have something in front of it and behind it', async () => {
+  test('accepts a quoted boundary, a preamble and an epilogue', async () => {
     const text =
       'preamble\r\n--a b\r\nContent-Disposition: form-data; name="model"\r\n\r\nm\r\n--a b--\r\nepilogue';
-    const read = await parseForm(Buffer.from(text), 'Multipart/Form-Data; charset=utf-8; boundary="a b"');
-    expect(read.fields).toEqual([['model', 'm']]);
+    const parsed = await parseForm(Buffer.from(text), 'Multipart/Form-Data; charset=utf-8; boundary="a b"');
+    expect(parsed.fields).toEqual([['model', 'm']]);
   });
 
-  test('holds lists under names with brackets, and everything else once', async () => {
-    const read = await parse(field('include[]', 'a'), field('include[]', 'b'), field('model', 'm'));
-    expect(fieldsOf(read)).toEqual({ 'include[]': ['a', 'b'], model: 'm' });
-    const twice = await parse(field('model', 'a'), field('model', 'b'));
-    expect(() => fieldsOf(twice)).toThrow(
+  test('collects fields with brackets into lists and rejects other duplicates', async () => {
+    const parsed = await parse(field('include[]', 'a'), field('include[]', 'b'), field('model', 'm'));
+    expect(fieldsOf(parsed)).toEqual({ 'include[]': ['a', 'b'], model: 'm' });
+    const duplicated = await parse(field('model', 'a'), field('model', 'b'));
+    expect(() => fieldsOf(duplicated)).toThrow(
       expect.objectContaining({
         code: 'invalid_request',
         options: expect.objectContaining({ param: 'model' }),
@@ -72,7 +72,7 @@ describe('a multipart form', () => {
     'metadata.x',
     '',
     'x'.repeat(65),
-  ])('has no field named %s', async (name) => {
+  ])('rejects a field named %s', async (name) => {
     await expect(parse(field(name, 'polluted'))).rejects.toMatchObject({
       code: 'invalid_request',
       options: { param: name.slice(0, 64) },
@@ -108,23 +108,23 @@ describe('a multipart form', () => {
       type,
       Buffer.from('--frontierX\r\nContent-Disposition: form-data; name="a"\r\n\r\nb\r\n--frontier--'),
     ],
-  ])('is refused for %s', async (_what, contentType, bytes) => {
+  ])('is rejected for %s', async (_what, contentType, bytes) => {
     await expect(parseForm(bytes, contentType)).rejects.toMatchObject({ code: 'invalid_request' });
   });
 
-  test('of a thousand fields is refused after the first few', async () => {
-    const many = Array.from({ length: 1_000 }, (_, index) => field(`f${index}`, 'x'));
-    await expect(parse(...many)).rejects.toThrow(/at most 64 parts/);
+  test('form of a thousand fields is rejected after the first few', async () => {
+    const manyFields = Array.from({ length: 1_000 }, (_, index) => field(`f${index}`, 'x'));
+    await expect(parse(...manyFields)).rejects.toThrow(/at most 64 parts/);
   });
 
-  test('has short fields; what is long has to be a file', async () => {
+  test('rejects long values unless they are files', async () => {
     await expect(parse(field('prompt', 'x'.repeat(70_000)))).rejects.toMatchObject({
       code: 'request_too_large',
       options: { param: 'prompt' },
     });
   });
 
-  test('says the same after it was written anew for a supplier', async () => {
+  test('keeps its content when it is encoded again for a supplier', async () => {
     const text = fc.string({ unit: 'binary', maxLength: 40 });
     await fc.assert(
       fc.asyncProperty(
@@ -136,30 +136,35 @@ describe('a multipart form', () => {
             .filter(([field]) => !(field in {}))
             .map(([field, value]) => [field, Buffer.from(value).toString()] as const);
           const files = [{ field: 'file', name, type: 'audio/wav', bytes: Buffer.from(bytes) }];
-          const written = encodeForm({ fields, files });
-          expect(await parseForm(written.bytes.buffer, written.contentType)).toEqual({ fields, files });
+          const encoded = encodeForm({ fields, files });
+          expect(await parseForm(encoded.bytes.buffer, encoded.contentType)).toEqual({ fields, files });
         },
       ),
     );
   });
 
-  test('cut off or garbled anywhere is read or refused, never anything else', async () => {
-    const whole = form(
+  test('cut off or garbled anywhere is either parsed or rejected', async () => {
+    const completeForm = form(
       field('model', 'm'),
       part('Content-Disposition: form-data; name="file"; filename="a"', 'xyz'),
     );
     await fc.assert(
-      fc.asyncProperty(fc.nat(whole.length), fc.nat(whole.length - 1), fc.nat(255), async (end, at, byte) => {
-        const garbled = Buffer.from(whole);
-        garbled[at] = byte;
-        for (const bytes of [whole.subarray(0, end), garbled]) {
-          try {
-            await parseForm(bytes, type);
-          } catch (error) {
-            expect(error).toMatchObject({ code: 'invalid_request' });
+      fc.asyncProperty(
+        fc.nat(completeForm.length),
+        fc.nat(completeForm.length - 1),
+        fc.nat(255),
+        async (end, at, byte) => {
+          const garbled = Buffer.from(completeForm);
+          garbled[at] = byte;
+          for (const bytes of [completeForm.subarray(0, end), garbled]) {
+            try {
+              await parseForm(bytes, type);
+            } catch (error) {
+              expect(error).toMatchObject({ code: 'invalid_request' });
+            }
           }
-        }
-      }),
+        },
+      ),
     );
   });
 });
@@ -171,22 +176,22 @@ test.each([
   '; boundary=;charset=utf-8',
   '; boundary="',
   '; boundary="a\\"',
-])('a form whose type ends in <%s> is refused, not waited for', async (end) => {
-  const why = expect.stringContaining('no boundary') as string;
+])('form whose content type ends in <%s> is rejected immediately', async (end) => {
+  const reason = expect.stringContaining('no boundary') as string;
   await expect(parseForm(form(field('model', 'm')), `multipart/form-data${end}`)).rejects.toMatchObject({
     code: 'invalid_request',
-    message: why,
+    message: reason,
   });
   await expect(readUpload(form(field('model', 'm')), `multipart/form-data${end}`)).rejects.toMatchObject({
     code: 'validation_error',
-    options: { details: { errors: [{ loc: ['body'], msg: why }] } },
+    options: { details: { errors: [{ loc: ['body'], msg: reason }] } },
   });
 });
 
-test('of two boundaries the first one that is there counts', async () => {
-  const two = 'multipart/form-data; boundary=; charset=utf-8; boundary=frontier; boundary=other';
-  expect((await parseForm(form(field('model', 'm')), two)).fields).toEqual([['model', 'm']]);
-  expect(await readUpload(form(field('model', 'm')), two)).toEqual({ model: 'm' });
+test('first non-empty boundary is used', async () => {
+  const contentType = 'multipart/form-data; boundary=; charset=utf-8; boundary=frontier; boundary=other';
+  expect((await parseForm(form(field('model', 'm')), contentType)).fields).toEqual([['model', 'm']]);
+  expect(await readUpload(form(field('model', 'm')), contentType)).toEqual({ model: 'm' });
 });
 
 test.each([
@@ -197,6 +202,6 @@ test.each([
   ['multipart/mixed; boundary=x', false],
   ['application/json', false],
   [undefined, false],
-])('%s announces a form: %s', (contentType, expected) => {
+])('content type %s is a form: %s', (contentType, expected) => {
   expect(isForm(contentType)).toBe(expected);
 });

@@ -23,18 +23,18 @@ const inbound = (headers: Record<string, string>): Inbound =>
     requestId: 'r',
   }) as unknown as Inbound;
 
-/** A table of one row that notes what is done to it. */
-function storeThat(notes: string[], claim = (): boolean => true): IdempotencyStore {
-  const note = (what: string) => (): Promise<boolean> => {
+/** Returns a store of one row that logs the operations on it. */
+function storeLogging(notes: string[], claim = (): boolean => true): IdempotencyStore {
+  const logAs = (what: string) => (): Promise<boolean> => {
     notes.push(what);
     return Promise.resolve(true);
   };
   const store = {
     claim: () => Promise.resolve(claim()),
     find: () => Promise.resolve(null),
-    keep: note('keep'),
-    bar: note('bar'),
-    release: note('release'),
+    keep: logAs('keep'),
+    bar: logAs('bar'),
+    release: logAs('release'),
   };
   return store as unknown as IdempotencyStore;
 }
@@ -49,15 +49,15 @@ const reply = {
 test.each([
   ['without the header', {}, chat],
   ['with a stream', { 'idempotency-key': 'bad key' }, { ...chat, stream: true }],
-])('%s the very promise of the call comes back, and no table is asked', (_name, headers, call) => {
+])('%s the promise of the call is returned without a database lookup', (_name, headers, call) => {
   const running = Promise.resolve(null);
   const idempotency = new Idempotency(undefined as unknown as IdempotencyStore, settings);
-  expect(runOrReplay(idempotency, inbound(headers), { call: call, work: new RequestWork() }, () => running)).toBe(
-    running,
-  );
+  expect(
+    runOrReplay(idempotency, inbound(headers), { call: call, work: new RequestWork() }, () => running),
+  ).toBe(running);
 });
 
-// Everything that goes wrong here is meant to.
+// All failures below are intended.
 beforeAll(() => {
   Logger.overrideLogger(false);
 });
@@ -68,10 +68,10 @@ test.each<[ErrorCode, string[]]>([
   ['upstream_timeout', ['release']],
   ['budget_exceeded', ['release']],
   ['supplier_settlement_failed', []],
-])('%s: a call that failed is free again, unless it may yet be charged', async (code, expected) => {
+])('%s: failed call releases its key unless it might still be charged', async (code, expected) => {
   const notes: string[] = [];
   const call = runOrReplay(
-    new Idempotency(storeThat(notes), settings),
+    new Idempotency(storeLogging(notes), settings),
     keyed,
     { call: chat, work: new RequestWork() },
     () => Promise.reject<Reply>(fault(code)),
@@ -80,27 +80,29 @@ test.each<[ErrorCode, string[]]>([
   expect(notes).toEqual(expected);
 });
 
-test('a call that is kept goes on without its caller, any other one ends with him', async () => {
+test('stored call continues after its client disconnects, any other call is aborted', async () => {
   const works = { kept: new RequestWork(), streamed: new RequestWork() };
-  const idempotency = new Idempotency(storeThat([]), settings);
-  const leaving = (work: RequestWork) => (): Promise<Reply> => {
+  const idempotency = new Idempotency(storeLogging([]), settings);
+  const disconnect = (work: RequestWork) => (): Promise<Reply> => {
     work.leave();
     return Promise.resolve(reply);
   };
-  expect(await runOrReplay(idempotency, keyed, { call: chat, work: works.kept }, leaving(works.kept))).toBe(
-    reply,
-  );
+  expect(
+    await runOrReplay(idempotency, keyed, { call: chat, work: works.kept }, disconnect(works.kept)),
+  ).toBe(reply);
   expect(works.kept).toMatchObject({ callerLeft: true, stopped: null });
   const stream = { ...chat, stream: true };
-  await runOrReplay(idempotency, keyed, { call: stream, work: works.streamed }, leaving(works.streamed));
+  await runOrReplay(idempotency, keyed, { call: stream, work: works.streamed }, disconnect(works.streamed));
   expect(works.streamed.stopped).toMatchObject({ status: 499, outcome: 'caller_left' });
 });
 
-test('an answer is kept before it is handed out', async () => {
+test('response is stored before it is returned', async () => {
   const notes: string[] = [];
-  const idempotency = new Idempotency(storeThat(notes), settings);
+  const idempotency = new Idempotency(storeLogging(notes), settings);
   expect(
-    await runOrReplay(idempotency, keyed, { call: chat, work: new RequestWork() }, () => Promise.resolve(reply)),
+    await runOrReplay(idempotency, keyed, { call: chat, work: new RequestWork() }, () =>
+      Promise.resolve(reply),
+    ),
   ).toBe(reply);
   expect(notes).toEqual(['keep']);
   await runOrReplay(idempotency, keyed, { call: chat, work: new RequestWork() }, () =>
@@ -109,60 +111,67 @@ test('an answer is kept before it is handed out', async () => {
   expect(notes).toEqual(['keep', 'bar']);
 });
 
-test('whoever always comes between two others is told to wait', async () => {
-  let tries = 0;
-  const busy = storeThat([], () => {
-    tries += 1;
+test('request that always loses the race receives operation_in_progress', async () => {
+  let attempts = 0;
+  const busyStore = storeLogging([], () => {
+    attempts += 1;
     return false;
   });
-  const call = runOrReplay(new Idempotency(busy, settings), keyed, { call: chat, work: new RequestWork() }, () =>
-    Promise.resolve(reply),
+  const call = runOrReplay(
+    new Idempotency(busyStore, settings),
+    keyed,
+    { call: chat, work: new RequestWork() },
+    () => Promise.resolve(reply),
   );
   await expect(call).rejects.toMatchObject({ code: 'operation_in_progress' });
-  expect(tries).toBe(3);
+  expect(attempts).toBe(3);
 });
 
-test('a form is the same whatever boundary it has, and another one when any part differs', async () => {
+test('form hash ignores the boundary and changes with any part', async () => {
   const hashOf = async (boundary: string, text: string, file: string): Promise<string> => {
     const part = (head: string, body: string): string =>
       `--${boundary}\r\nContent-Disposition: form-data; ${head}\r\n\r\n${body}\r\n`;
-    const sent = part('name="model"', text) + part('name="file"; filename="a.wav"', file) + `--${boundary}--`;
-    const bytes = Buffer.from(sent);
+    const formText =
+      part('name="model"', text) + part('name="file"; filename="a.wav"', file) + `--${boundary}--`;
+    const bytes = Buffer.from(formText);
     const form = await parseForm(bytes, `multipart/form-data; boundary=${boundary}`);
     const { requestId, headers } = inbound({ 'idempotency-key': 'k' });
-    const asked = { requestId, keyId: 1, headers, content: () => contentOf({ bytes, form }) };
-    return operationOf(asked, 'transcription', 'pepper')?.requestHash.toString('hex') ?? '';
+    const hashInput = { requestId, keyId: 1, headers, content: () => contentOf({ bytes, form }) };
+    return operationOf(hashInput, 'transcription', 'pepper')?.requestHash.toString('hex') ?? '';
   };
-  const first = await hashOf('one', 'a', 'xyz');
-  expect(first).toBe(await hashOf('two', 'a', 'xyz'));
-  const others = [await hashOf('one', 'b', 'xyz'), await hashOf('one', 'a', 'xyw')];
-  expect(new Set([first, ...others]).size).toBe(3);
+  const firstHash = await hashOf('one', 'a', 'xyz');
+  expect(firstHash).toBe(await hashOf('two', 'a', 'xyz'));
+  const otherHashes = [await hashOf('one', 'b', 'xyz'), await hashOf('one', 'a', 'xyw')];
+  expect(new Set([firstHash, ...otherHashes]).size).toBe(3);
 });
 
-describe('a database that does not answer', () => {
+describe('Unresponsive database', () => {
   beforeEach(() => jest.useFakeTimers());
   afterEach(() => jest.useRealTimers());
-  const silence = new Promise<never>(() => undefined);
+  const pending = new Promise<never>(() => undefined);
 
-  test('holds up a call for five seconds, then it is refused without having run', async () => {
-    const silent = { claim: () => silence } as unknown as IdempotencyStore;
+  test('delays a call for five seconds and then refuses it without running it', async () => {
+    const silentStore = { claim: () => pending } as unknown as IdempotencyStore;
     const execute = jest.fn(() => Promise.resolve(reply));
     const call = runOrReplay(
-      new Idempotency(silent, settings),
+      new Idempotency(silentStore, settings),
       keyed,
       { call: chat, work: new RequestWork() },
       execute,
     );
-    const refused = expect(call).rejects.toMatchObject({ code: 'service_unavailable' });
+    const rejection = expect(call).rejects.toMatchObject({ code: 'service_unavailable' });
     await jest.advanceTimersByTimeAsync(5_001);
-    await refused;
+    await rejection;
     expect(execute).not.toHaveBeenCalled();
   });
 
-  test('holds up an answer that was paid for no longer', async () => {
-    const silent = { ...storeThat([]), keep: () => silence } as unknown as IdempotencyStore;
-    const call = runOrReplay(new Idempotency(silent, settings), keyed, { call: chat, work: new RequestWork() }, () =>
-      Promise.resolve(reply),
+  test('does not delay a response that was paid for', async () => {
+    const silentStore = { ...storeLogging([]), keep: () => pending } as unknown as IdempotencyStore;
+    const call = runOrReplay(
+      new Idempotency(silentStore, settings),
+      keyed,
+      { call: chat, work: new RequestWork() },
+      () => Promise.resolve(reply),
     );
     await jest.advanceTimersByTimeAsync(5_001);
     expect(await call).toBe(reply);
@@ -170,26 +179,26 @@ describe('a database that does not answer', () => {
   });
 });
 
-describe('leases', () => {
+describe('Idempotency leases', () => {
   beforeEach(() => jest.useFakeTimers());
   afterEach(() => jest.useRealTimers());
 
-  test('are renewed together while their calls run, and not beyond', () => {
-    const renewed: (readonly string[])[] = [];
-    const leases = new Leases((claims) => Promise.resolve(void renewed.push(claims)), 10_000);
+  test('are renewed together while their calls run and no longer', () => {
+    const renewedClaims: (readonly string[])[] = [];
+    const leases = new Leases((claims) => Promise.resolve(void renewedClaims.push(claims)), 10_000);
     leases.start('one');
     jest.advanceTimersByTime(9_999);
     leases.start('two');
-    expect(renewed).toEqual([]);
+    expect(renewedClaims).toEqual([]);
     jest.advanceTimersByTime(1);
     leases.end('one');
     jest.advanceTimersByTime(10_000);
-    expect(renewed).toEqual([['one', 'two'], ['two']]);
+    expect(renewedClaims).toEqual([['one', 'two'], ['two']]);
     leases.end('two');
     expect(jest.getTimerCount()).toBe(0);
     leases.start('three');
     jest.advanceTimersByTime(10_000);
-    expect(renewed.at(-1)).toEqual(['three']);
+    expect(renewedClaims.at(-1)).toEqual(['three']);
     leases.end('three');
   });
 });

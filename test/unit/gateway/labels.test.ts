@@ -6,7 +6,7 @@ test.each([
   [{ user: 7 }, null],
   [{ user: 'grace' }, 'grace'],
   [{ user: 'g'.repeat(300) }, 'g'.repeat(256)],
-])('the end user in %j', (body, endUser) => {
+])('end user is read from %j', (body, endUser) => {
   expect(endUserOf(body)).toBe(endUser);
 });
 
@@ -24,6 +24,6 @@ test.each([
     { tags: Array.from({ length: 20 }, (_, place) => `tag ${place}`) },
     Array.from({ length: 10 }, (_, place) => `tag ${place}`),
   ],
-])('the tags in metadata %j', (metadata, tags) => {
+])('tags are read from metadata %j', (metadata, tags) => {
   expect(tagsOf({ metadata })).toEqual(tags);
 });

@@ -1,11 +1,11 @@
 import { checkFields } from '../../../src/gateway/operations/field-rules';
 import { operations } from '../../../src/gateway/operations/operation';
 
-type Body = Record<string, unknown>;
-type Name = keyof typeof operations;
+type BoundedBody = Record<string, unknown>;
+type OperationKey = keyof typeof operations;
 
-const long = 'x'.repeat(4_097);
-const refused: [Name, Body, string][] = [
+const longInput = 'x'.repeat(4_097);
+const rejectedBodies: [OperationKey, BoundedBody, string][] = [
   ['chat', { temperature: 2.1 }, 'temperature'],
   ['chat', { temperature: '1' }, 'temperature'],
   ['chat', { top_p: -0.1 }, 'top_p'],
@@ -28,7 +28,7 @@ const refused: [Name, Body, string][] = [
   ['rerank', { query: '', documents: ['a'] }, 'query'],
   ['rerank', { query: 'q', documents: ['a', 1] }, 'documents[1]'],
   ['rerank', { query: 'q', documents: ['a'], top_n: 0 }, 'top_n'],
-  ['speech', { input: long }, 'input'],
+  ['speech', { input: longInput }, 'input'],
   ['speech', { input: ['a'] }, 'input'],
   ['speech', { input: 'a', speed: 0.2 }, 'speed'],
   ['speech', { input: 'a', speed: 4.1 }, 'speed'],
@@ -48,13 +48,13 @@ const refused: [Name, Body, string][] = [
   ['transcription', { stream: 'true' }, 'stream'],
 ];
 
-test.each(refused)('%s: %j is refused for %s', (name, body, param) => {
+test.each(rejectedBodies)('%s: %j is rejected for %s', (name, body, param) => {
   expect(() => checkFields(operations[name].bounds, body)).toThrow(
     expect.objectContaining({ status: 400, options: expect.objectContaining({ param }) }),
   );
 });
 
-const taken: [Name, Body][] = [
+const acceptedBodies: [OperationKey, BoundedBody][] = [
   ['chat', {}],
   ['chat', { temperature: null, top_p: null, stream_options: null }],
   ['chat', { temperature: 2, top_p: 0, stream: true, stream_options: { include_usage: true } }],
@@ -70,6 +70,6 @@ const taken: [Name, Body][] = [
   ['transcription', { temperature: '0.2', stream: 'false', response_format: 'srt' }],
 ];
 
-test.each(taken)('%s: %j is taken', (name, body) => {
+test.each(acceptedBodies)('%s: %j is accepted', (name, body) => {
   expect(() => checkFields(operations[name].bounds, body)).not.toThrow();
 });

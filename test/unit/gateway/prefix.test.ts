@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { DeliveredPrefix } from '../../../src/gateway/relay/prefix';
 import type { CanonicalEvent } from '../../../src/protocol';
 
-type Piece = { kind: 'text' | 'reasoning' | 'tool'; text: string };
+type ReplyBlock = { kind: 'text' | 'reasoning' | 'tool'; text: string };
 
-/** The events of an answer, its texts in pieces of the given size. */
-function eventsOf(blocks: readonly Piece[], size: number): CanonicalEvent[] {
+/** Returns the events of a response, its texts in pieces of the given size. */
+function eventsOf(blocks: readonly ReplyBlock[], size: number): CanonicalEvent[] {
   const events: CanonicalEvent[] = [{ type: 'message-start', id: 'm', model: 'm' }];
   let tools = 0;
   for (const { kind, text } of blocks) {
@@ -26,11 +26,11 @@ function eventsOf(blocks: readonly Piece[], size: number): CanonicalEvent[] {
   return events;
 }
 
-const textIn = (events: readonly CanonicalEvent[]): string =>
+const textOf = (events: readonly CanonicalEvent[]): string =>
   events.map((event) => ('text' in event ? event.text : '')).join('');
 
 const blocks = fc.array(
-  fc.record<Piece>({
+  fc.record<ReplyBlock>({
     kind: fc.constantFrom('text', 'reasoning', 'tool'),
     text: fc.string({ minLength: 1, maxLength: 30 }),
   }),
@@ -38,47 +38,50 @@ const blocks = fc.array(
 );
 const size = fc.integer({ min: 1, max: 9 });
 
-test('an answer that is repeated goes on exactly where it broke off, however it is cut', () => {
+test('repeated response resumes exactly where it was interrupted, however it is cut', () => {
   fc.assert(
     fc.property(blocks, size, size, fc.nat(), (answer, first, second, place) => {
-      const all = eventsOf(answer, first);
-      const delivered = all.slice(0, 1 + (place % (all.length - 1)));
+      const allEvents = eventsOf(answer, first);
+      const delivered = allEvents.slice(0, 1 + (place % (allEvents.length - 1)));
       const prefix = new DeliveredPrefix(delivered);
-      const compared = eventsOf(answer, second).map((event) => prefix.compare(event));
-      expect(compared).not.toContain('differs');
-      const fresh = compared.filter((event) => typeof event !== 'string');
-      expect(textIn(delivered) + textIn(fresh)).toBe(textIn(all));
-      expect(fresh.filter(({ type }) => type === 'message-end')).toHaveLength(1);
-      // Everything that was opened is closed once, by whichever of the two.
+      const comparisons = eventsOf(answer, second).map((event) => prefix.compare(event));
+      expect(comparisons).not.toContain('differs');
+      const newEvents = comparisons.filter((event) => typeof event !== 'string');
+      expect(textOf(delivered) + textOf(newEvents)).toBe(textOf(allEvents));
+      expect(newEvents.filter(({ type }) => type === 'message-end')).toHaveLength(1);
+      // Everything that was opened is closed once, by either of the two.
       for (const type of ['text', 'reasoning', 'tool'] as const) {
         const count = (suffix: string): number =>
-          [...delivered, ...fresh].filter((event) => event.type === `${type}-${suffix}`).length;
+          [...delivered, ...newEvents].filter((event) => event.type === `${type}-${suffix}`).length;
         expect(count('end')).toBe(count('start'));
       }
     }),
   );
 });
 
-test('an answer that differs in what was delivered is never taken', () => {
+test('response that differs from the delivered part is rejected', () => {
   fc.assert(
     fc.property(blocks, size, size, fc.nat(), (answer, first, second, place) => {
       const texts = answer.map(({ text }) => text).join('');
-      const at = place % texts.length;
-      let passed = 0;
-      const changed = answer.map(({ kind, text }) => {
-        const own = at - passed;
-        passed += text.length;
-        return own < 0 || own >= text.length
+      const position = place % texts.length;
+      let passedLength = 0;
+      const changedAnswer = answer.map(({ kind, text }) => {
+        const ownPosition = position - passedLength;
+        passedLength += text.length;
+        return ownPosition < 0 || ownPosition >= text.length
           ? { kind, text }
-          : { kind, text: `${text.slice(0, own)}${text[own] === 'x' ? 'y' : 'x'}${text.slice(own + 1)}` };
+          : {
+              kind,
+              text: `${text.slice(0, ownPosition)}${text[ownPosition] === 'x' ? 'y' : 'x'}${text.slice(ownPosition + 1)}`,
+            };
       });
       const prefix = new DeliveredPrefix(eventsOf(answer, first).slice(0, -1));
-      expect(eventsOf(changed, second).map((event) => prefix.compare(event))).toContain('differs');
+      expect(eventsOf(changedAnswer, second).map((event) => prefix.compare(event))).toContain('differs');
     }),
   );
 });
 
-test('an answer that ends sooner is not the same', () => {
+test('response that ends earlier than the delivered part is rejected', () => {
   const delivered = eventsOf([{ kind: 'text', text: 'hello there' }], 3).slice(0, -2);
   const prefix = new DeliveredPrefix(delivered);
   expect(eventsOf([{ kind: 'text', text: 'hello' }], 3).map((event) => prefix.compare(event))).toContain(

@@ -18,7 +18,7 @@ const textsOf = (name: keyof typeof operations, body: object | string): string[]
     ({ role, kind, text }: TextPiece) => `${role} ${kind} ${text}`,
   );
 
-test('a request says who makes it, and can be printed', () => {
+test('request carries its caller and can be printed', () => {
   const request = requestOf('chat', {
     model: 'm',
     messages: [{ role: 'user', content: 'Hello' }],
@@ -40,7 +40,7 @@ test('a request says who makes it, and can be printed', () => {
   });
 });
 
-test('chat', () => {
+test('Chat Completions texts are read with their roles', () => {
   expect(
     textsOf('chat', {
       tools: [
@@ -110,7 +110,7 @@ test('chat', () => {
   ]);
 });
 
-test('messages', () => {
+test('Messages texts are read with their roles', () => {
   expect(
     textsOf('messages', {
       system: [{ type: 'text', text: 's', cache_control: { type: 'ephemeral' } }],
@@ -206,7 +206,7 @@ test('messages', () => {
 });
 
 // "gates do not see property names of tool schemas and escaped JSON in tool arguments".
-test('a gate sees the property names of tool schemas', () => {
+test('gate sees the property names of tool schemas', () => {
   const schema = {
     type: 'object',
     properties: { falcon_id: { type: 'object', properties: { wing_span: { type: 'number' } } } },
@@ -227,21 +227,23 @@ test('a gate sees the property names of tool schemas', () => {
   ]);
 });
 
-test('a gate sees tool arguments without the escapes that JSON does not need', () => {
-  const escaped = String.raw`{"q":"caf\u00e9 \u0066alcon https:\/\/x","keep":"\"\\u0041\n\ud83d\ude00","n":10.0}`;
-  const shown = String.raw`{"q":"café falcon https://x","keep":"\"\\u0041\n\ud83d\ude00","n":10.0}`;
+test('gate sees tool arguments without unnecessary JSON escapes', () => {
+  const escapedArguments = String.raw`{"q":"caf\u00e9 \u0066alcon https:\/\/x","keep":"\"\\u0041\n\ud83d\ude00","n":10.0}`;
+  const expectedArguments = String.raw`{"q":"café falcon https://x","keep":"\"\\u0041\n\ud83d\ude00","n":10.0}`;
   const call = (name: string, text: string) => ({
     role: 'assistant',
     tool_calls: [{ id: 'c1', type: 'function', function: { name, arguments: text } }],
   });
-  expect(textsOf('chat', { messages: [call('look', escaped)] })).toEqual([`assistant arguments ${shown}`]);
-  expect(JSON.parse(shown)).toEqual(JSON.parse(escaped));
-  // Text that is no JSON has no escapes.
+  expect(textsOf('chat', { messages: [call('look', escapedArguments)] })).toEqual([
+    `assistant arguments ${expectedArguments}`,
+  ]);
+  expect(JSON.parse(expectedArguments)).toEqual(JSON.parse(escapedArguments));
+  // Text that is not JSON has no escapes.
   const path = String.raw`C:\users\u0041`;
   expect(textsOf('chat', { messages: [call('cut', path)] })).toEqual([`assistant arguments ${path}`]);
 });
 
-test.each(['responses', 'native'] as const)('%s', (name) => {
+test.each(['responses', 'native'] as const)('%s request yields its texts with their roles', (name) => {
   expect(
     textsOf(name, {
       stream: true,
@@ -335,7 +337,7 @@ test.each([
     { input: 'one', voice: 'alloy', instructions: 'softly' },
     ['user text one', 'system text softly'],
   ],
-] as const)('%s of %j', (name, body, expected) => {
+] as const)('texts of a %s request are read from %j', (name, body, expected) => {
   expect(textsOf(name, body)).toEqual(expected);
 });
 
@@ -347,7 +349,7 @@ test('arguments keep numbers that a double would change', () => {
   ]);
 });
 
-test('texts are read once, at the first look', () => {
+test('texts are read once, on first access', () => {
   const request = requestOf('chat', { model: 'm', messages: [{ role: 'user', content: 'Hello' }] });
   expect(request.texts).toBe(request.texts);
 });

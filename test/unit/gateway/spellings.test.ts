@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { StreamEditor, type StreamEditorOptions } from '../../../src/gateway/relay/stream-editor';
 import { dialects } from '../../../src/protocol';
-import { eventsIn, type Spelling, spell, spellings } from '../../support/sse-spellings';
+import { parseEvents, type Spelling, spell, spellings } from '../../support/sse-spellings';
 import { type Json, type Transcript, transcripts } from '../protocol/transcripts';
 
 /**
- * A tap reads a stream the same however its supplier writes JSON and events, and wherever the bytes are cut.
- * Every recorded stream is written in every legal way and read.
+ * A tap must read a stream the same in any JSON and event spelling and for any cut. Every recorded stream is written in
+ * every legal spelling and read back.
  */
 
-const plain: Spelling = {
+const plainSpelling: Spelling = {
   indent: 0,
   space: false,
   reversed: false,
@@ -31,64 +31,68 @@ const optionsOf = ({ dialect }: Transcript): StreamEditorOptions => ({
   facts: () => ({ cost_usd: '0.1' }),
 });
 
-interface Read {
+interface StreamReading {
   readonly outputBytes: number;
   readonly usage: unknown;
   readonly finishReason: string | null;
   readonly ended: boolean;
   readonly failure: string | null;
-  /** The caller got these events as values; `kept` of them with the end. */
+  /** Values of the events that the client received; the last `kept` of them came at the end. */
   readonly events: readonly unknown[];
   readonly kept: number;
-  /** After which of the supplier's events something useful was there. */
+  /** Index of the supplier event after which the stream was useful. */
   readonly useful: number;
 }
 
 const valuesOf = (text: string): unknown[] =>
-  eventsIn(
+  parseEvents(
     text
       .replaceAll('\r\n', '\n')
       .replaceAll('\r', '\n')
       .replace(/^\ufeff/, ''),
   ).map(({ data }) => (data.trim() === '[DONE]' ? '[DONE]' : (JSON.parse(data) as Json)));
 
-/** Most cuts give the same text as the cut before them. */
-function rememberingValues(): (text: string) => unknown[] {
-  const last = { text: '', values: [] as unknown[] };
+/** Caches the last result, because most cuts give the same text as the previous one. */
+function cachedValuesOf(): (text: string) => unknown[] {
+  const lastResult = { text: '', values: [] as unknown[] };
   return (text) => {
-    if (last.text !== text) Object.assign(last, { text, values: valuesOf(text) });
-    return last.values;
+    if (lastResult.text !== text) Object.assign(lastResult, { text, values: valuesOf(text) });
+    return lastResult.values;
   };
 }
-const valuesPassed = rememberingValues();
-const valuesKept = rememberingValues();
+const valuesPassed = cachedValuesOf();
+const valuesKept = cachedValuesOf();
 
-/** One piece an event, so that the moment something is released can be told. */
-function readWhole(transcript: Transcript, how: Spelling): Read {
+/** Reads one piece per event, so that the moment of each release is known. */
+function readByEvent(transcript: Transcript, how: Spelling): StreamReading {
   const tap = new StreamEditor(optionsOf(transcript));
-  const passed: Buffer[] = [];
-  let useful = -1;
-  spell(eventsIn(transcript.bytes.toString()), how).forEach((event, index) => {
-    passed.push(tap.take(event));
-    if (useful === -1 && tap.useful) useful = index;
+  const outputs: Buffer[] = [];
+  let usefulAt = -1;
+  spell(parseEvents(transcript.bytes.toString()), how).forEach((event, index) => {
+    outputs.push(tap.take(event));
+    if (usefulAt === -1 && tap.useful) usefulAt = index;
   });
-  return { ...resultOf(tap, Buffer.concat(passed)), useful };
+  return { ...resultOf(tap, Buffer.concat(outputs)), useful: usefulAt };
 }
 
-function readCut(transcript: Transcript, bytes: Buffer, cuts: readonly number[]): Omit<Read, 'useful'> {
+function readCut(
+  transcript: Transcript,
+  bytes: Buffer,
+  cuts: readonly number[],
+): Omit<StreamReading, 'useful'> {
   const tap = new StreamEditor(optionsOf(transcript));
-  const passed: Buffer[] = [];
+  const outputs: Buffer[] = [];
   let from = 0;
   for (const cut of [...cuts, bytes.length]) {
-    if (cut > from) passed.push(tap.take(bytes.subarray(from, cut)));
+    if (cut > from) outputs.push(tap.take(bytes.subarray(from, cut)));
     from = Math.max(from, cut);
   }
-  return resultOf(tap, Buffer.concat(passed));
+  return resultOf(tap, Buffer.concat(outputs));
 }
 
-function resultOf(tap: StreamEditor, passed: Buffer): Omit<Read, 'useful'> {
+function resultOf(tap: StreamEditor, passed: Buffer): Omit<StreamReading, 'useful'> {
   tap.end();
-  const kept = tap.ended ? valuesKept(tap.takeLast().toString()) : [];
+  const lastEvents = tap.ended ? valuesKept(tap.takeLast().toString()) : [];
   const { outputBytes, usage, finishReason } = tap.watcher;
   return {
     outputBytes,
@@ -96,15 +100,15 @@ function resultOf(tap: StreamEditor, passed: Buffer): Omit<Read, 'useful'> {
     finishReason,
     ended: tap.ended,
     failure: tap.failure?.code ?? null,
-    events: [...valuesPassed(passed.toString()), ...kept],
-    kept: kept.length,
+    events: [...valuesPassed(passed.toString()), ...lastEvents],
+    kept: lastEvents.length,
   };
 }
 
-/** Most events of the recordings are shorter, so that they are cut once at most. */
+/** Most recorded events are shorter, so they are cut at most once. */
 const CUT_DISTANCE = 257;
 
-/** With every first cut in turn, each byte of a stream is cut at once. */
+/** Over all first cuts, a stream is cut at every byte. */
 const cutsFrom = (first: number, length: number): number[] =>
   Array.from(
     { length: Math.ceil((length - first) / CUT_DISTANCE) },
@@ -115,41 +119,41 @@ const cases = transcripts.map(
   (transcript) => [`${transcript.dialect}/${transcript.name}`, transcript] as const,
 );
 
-describe.each(cases)('%s', (_name, transcript) => {
-  const expected = readWhole(transcript, plain);
+describe.each(cases)('Recorded stream %s', (_name, transcript) => {
+  const expected = readByEvent(transcript, plainSpelling);
 
-  test('says the same in every spelling, at the same moment', () => {
+  test('reads the same in every spelling and is released at the same moment', () => {
     fc.assert(
       fc.property(spellings, (how) => {
-        expect(readWhole(transcript, how)).toEqual(expected);
+        expect(readByEvent(transcript, how)).toEqual(expected);
       }),
       { numRuns: 60 },
     );
   });
 
-  test('says the same wherever it is cut', () => {
+  test('reads the same wherever it is cut', () => {
     const { useful: _useful, ...rest } = expected;
     fc.assert(
       fc.property(spellings, (how) => {
-        const bytes = Buffer.concat(spell(eventsIn(transcript.bytes.toString()), how));
+        const bytes = Buffer.concat(spell(parseEvents(transcript.bytes.toString()), how));
         const single = Array.from(bytes, (_byte, at) => at);
         expect(readCut(transcript, bytes, single)).toEqual(rest);
       }),
       { numRuns: 5 },
     );
     const bytes = Buffer.concat(
-      spell(eventsIn(transcript.bytes.toString()), { ...plain, lineEnd: '\r\n', indent: 2 }),
+      spell(parseEvents(transcript.bytes.toString()), { ...plainSpelling, lineEnd: '\r\n', indent: 2 }),
     );
     const text = JSON.stringify(rest);
     for (let first = 0; first < CUT_DISTANCE; first += 1) {
-      const read = readCut(transcript, bytes, cutsFrom(first, bytes.length));
-      // Compared as text: a full comparison of every stream for every cut would take minutes.
-      if (JSON.stringify(read) !== text) expect([first, read]).toEqual([first, rest]);
+      const reading = readCut(transcript, bytes, cutsFrom(first, bytes.length));
+      // Compared as text first: a deep comparison for every cut would take minutes.
+      if (JSON.stringify(reading) !== text) expect([first, reading]).toEqual([first, rest]);
     }
   });
 
-  test('carries our name of the model, wherever there is one', () => {
-    const named = expected.events.filter((event) => JSON.stringify(event).includes('"model"'));
-    for (const event of named) expect(JSON.stringify(event)).toContain('"model":"our-model"');
+  test("carries the gateway's name of the model in every event that names one", () => {
+    const eventsWithModel = expected.events.filter((event) => JSON.stringify(event).includes('"model"'));
+    for (const event of eventsWithModel) expect(JSON.stringify(event)).toContain('"model":"our-model"');
   });
 });

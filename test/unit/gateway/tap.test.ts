@@ -11,7 +11,7 @@ const chat = [
   'data: {"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n',
 ];
 const usage = 'data: {"id":"c","choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2}}\n\n';
-const done = 'data: [DONE]\n\n';
+const doneEvent = 'data: [DONE]\n\n';
 
 const tapOf = (options: Partial<StreamEditorOptions> = {}): StreamEditor =>
   new StreamEditor({
@@ -24,45 +24,49 @@ const tapOf = (options: Partial<StreamEditorOptions> = {}): StreamEditor =>
     ...options,
   });
 
-/** Feeds the text in pieces that end at the given places; answers what went on and what was kept. */
-function feed(tap: StreamEditor, text: string, cuts: readonly number[] = []): { passed: string; last: string } {
+/** Feeds the text in pieces that end at the given positions; returns the output and the held-back end. */
+function feed(
+  tap: StreamEditor,
+  text: string,
+  cuts: readonly number[] = [],
+): { passed: string; last: string } {
   const bytes = Buffer.from(text);
-  const passed: Buffer[] = [];
+  const outputs: Buffer[] = [];
   let from = 0;
   for (const cut of [...new Set(cuts.map((place) => place % bytes.length)), bytes.length].sort(
     (a, b) => a - b,
   )) {
-    if (cut > from) passed.push(tap.take(bytes.subarray(from, cut)));
+    if (cut > from) outputs.push(tap.take(bytes.subarray(from, cut)));
     from = Math.max(from, cut);
   }
   tap.end();
-  return { passed: Buffer.concat(passed).toString(), last: tap.takeLast().toString() };
+  return { passed: Buffer.concat(outputs).toString(), last: tap.takeLast().toString() };
 }
 
-const cutting = fc.array(fc.nat({ max: 2_000 }), { maxLength: 12 });
+const cutPositions = fc.array(fc.nat({ max: 2_000 }), { maxLength: 12 });
 
-test('however a stream is cut, every byte goes on, the end only at the end', () => {
-  const whole = [...chat, usage, done].join('');
+test('every byte passes however a stream is cut, and the end only at the end', () => {
+  const completeStream = [...chat, usage, doneEvent].join('');
   fc.assert(
-    fc.property(cutting, (cuts) => {
+    fc.property(cutPositions, (cuts) => {
       const tap = tapOf();
-      const { passed, last } = feed(tap, whole, cuts);
-      expect(passed + last).toBe(whole);
-      expect(last).toBe(usage + done);
+      const { passed, last } = feed(tap, completeStream, cuts);
+      expect(passed + last).toBe(completeStream);
+      expect(last).toBe(usage + doneEvent);
       expect(tap).toMatchObject({ ended: true, failure: null, watcher: { finishReason: 'stop' } });
       expect(tap.watcher.usage).toMatchObject({ kind: 'ok', usage: { inputTokens: 3, outputTokens: 2 } });
     }),
   );
 });
 
-test('what a stream breaks off in is never passed on', () => {
-  const whole = [...chat, usage, done].join('');
-  const ends = new Set([0, ...[...whole.matchAll(/\r?\n\r?\n/g)].map(({ index }) => index)]);
-  const bytes = Buffer.from(whole);
+test('incomplete trailing event is never passed on', () => {
+  const completeStream = [...chat, usage, doneEvent].join('');
+  const ends = new Set([0, ...[...completeStream.matchAll(/\r?\n\r?\n/g)].map(({ index }) => index)]);
+  const bytes = Buffer.from(completeStream);
   for (let size = 0; size < bytes.length; size += 1) {
-    const passed = tapOf().take(bytes.subarray(0, size)).toString();
-    expect(whole.startsWith(passed)).toBe(true);
-    expect(ends).toContain(passed.trimEnd().length);
+    const output = tapOf().take(bytes.subarray(0, size)).toString();
+    expect(completeStream.startsWith(output)).toBe(true);
+    expect(ends).toContain(output.trimEnd().length);
   }
 });
 
@@ -71,33 +75,33 @@ test.each([
   ['{"usage" : null , "id":"x"}', '{ "id":"x"}'],
   ['{"id":"x", "usage": null}', '{"id":"x"}'],
   ['{"usage":null}', '{}'],
-])('usage that nobody asked for is cut out of %s', (json, without) => {
-  const cut = memberCut(Buffer.from(json), 'usage')!;
-  expect(applyEdits(Buffer.from(json), 0, [cut]).toString()).toBe(without);
+])('unrequested usage is removed from %s', (json, without) => {
+  const cutRange = memberCut(Buffer.from(json), 'usage')!;
+  expect(applyEdits(Buffer.from(json), 0, [cutRange]).toString()).toBe(without);
 });
 
-test('usage that nobody asked for is taken out', () => {
-  expect(feed(tapOf({ hidesUsage: true }), [...chat, usage, done].join('')).last).toBe(done);
+test('unrequested usage is removed from a stream', () => {
+  expect(feed(tapOf({ hidesUsage: true }), [...chat, usage, doneEvent].join('')).last).toBe(doneEvent);
 });
 
-test('facts stand beside the final usage and nowhere else', () => {
+test('gateway facts are added next to the final usage only', () => {
   const facts = () => ({ cost_usd: '0.1' });
-  const { passed, last } = feed(tapOf({ facts }), [...chat, usage, done].join(''));
+  const { passed, last } = feed(tapOf({ facts }), [...chat, usage, doneEvent].join(''));
   expect(passed).toBe(chat.join(''));
-  expect(last).toBe(`${usage.trimEnd().slice(0, -1)},"svc":{"cost_usd":"0.1"}}\n\n${done}`);
+  expect(last).toBe(`${usage.trimEnd().slice(0, -1)},"svc":{"cost_usd":"0.1"}}\n\n${doneEvent}`);
 });
 
 test.each([
   ['', `${usage}data: [DONE]`],
   ['after the usage', usage],
-])('a terminator that is incomplete or missing %s is made up for', (_where, ending) => {
+])('incomplete or missing terminator %s is completed', (_where, ending) => {
   const tap = tapOf();
   const { last } = feed(tap, chat.join('') + ending);
   expect(tap.ended).toBe(true);
-  expect(last).toBe(usage + done);
+  expect(last).toBe(usage + doneEvent);
 });
 
-test('of several answers only the supplier knows when all are over', () => {
+test('stream of several choices does not end before the supplier ends it', () => {
   const tap = tapOf({ manyAnswers: true });
   feed(tap, chat.join(''));
   expect(tap.ended).toBe(false);
@@ -107,27 +111,27 @@ test.each([
   ['not JSON', 'data: {"id":"c","choi\n\n', 'non_json_provider_response'],
   ['HTML', 'data: <html>\n\n', 'non_json_provider_response'],
   ['an error', 'data: {"error":{"message":"overloaded","type":"server_error"}}\n\n', 'upstream_unavailable'],
-])('%s ends what goes on, and what comes after it as well', (_name, bad, code) => {
+])('%s ends the output including everything after it', (_name, bad, code) => {
   fc.assert(
-    fc.property(cutting, (cuts) => {
+    fc.property(cutPositions, (cuts) => {
       const tap = tapOf();
       const { passed } = feed(tap, [...chat.slice(0, 3), bad, ...chat.slice(3)].join(''), cuts);
-      // A line feed that comes apart from its carriage return may stay behind with what follows.
+      // A line feed separated from its carriage return might stay behind with what follows.
       expect(passed.trimEnd()).toBe(chat.slice(0, 3).join('').trimEnd());
       expect(tap.failure).toMatchObject({ code });
     }),
   );
 });
 
-test('a failure in the words of the supplier goes on where it should', () => {
-  const failed =
+test("supplier's failure event passes in a dialect that keeps it", () => {
+  const failureEvent =
     'event: response.failed\ndata: {"type":"response.failed","response":{"error":{"code":"x","message":"no"}}}\n\n';
   const tap = tapOf({ dialect: dialects.responses, keepsFailure: () => true });
-  expect(feed(tap, failed).passed).toBe(failed);
+  expect(feed(tap, failureEvent).passed).toBe(failureEvent);
   expect(tap).toMatchObject({ failurePassed: true, failure: { code: 'upstream_error' } });
 });
 
-test('text that nobody reports is counted by what it says, not by how it is written', () => {
+test('unreported text is counted by its decoded length, not by its spelling', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (text) => {
       const tap = tapOf();
@@ -148,10 +152,10 @@ const streams: Record<string, (text: string) => string> = {
 };
 
 test.each(['chat', 'messages', 'responses'] as const)(
-  '%s: many events in one read are understood as in many reads',
+  '%s: many events in one read are parsed as in many reads',
   (name) => {
     fc.assert(
-      fc.property(pieces, cutting, fc.boolean(), (texts, cuts, isCommented) => {
+      fc.property(pieces, cutPositions, fc.boolean(), (texts, cuts, isCommented) => {
         const stream = texts.map(streams[name]!).join(isCommented ? ': comment\n\n' : '');
         const tap = tapOf({ dialect: dialects[name] });
         const { passed, last } = feed(tap, stream, cuts);

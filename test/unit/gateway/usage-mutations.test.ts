@@ -1,24 +1,24 @@
 import { chargedUsage, usageOfComplete } from '../../../src/gateway/settle/answer-usage';
 import type { LaneAttempt } from '../../../src/gateway/attempt';
 import { maxCostOf, costOf, parseUsdPerMillion as usd, priceRates } from '../../../src/kernel';
-import { Chance } from '../../system/chance';
+import { SeededRandom } from '../../system/seeded-random';
 import {
   bounds,
-  type Consistent,
-  type Dialect,
+  type ConsistentUsage,
+  type UsageDialect,
   dialects,
   type Figures,
-  IN,
+  INPUT_RATE,
   type Json,
-  OUT,
+  OUTPUT_RATE,
   type Path,
   sum,
 } from './usage-readings';
 
 /*
- * The requirement: "the property test feeds 100,000 mutated reports of six dialects and asserts that the charge
- * is never below the smallest consistent reading and never above the hold". The readings here are written apart from
- * those of the gateway.
+ * The requirement: "the property test feeds 100,000 mutated reports of six dialects and asserts that the charge is
+ * never below the smallest consistent reading and never above the hold". The expected readings are implemented
+ * independently of the gateway.
  */
 const REPORTS = 100_000;
 const SEED = 5;
@@ -64,7 +64,7 @@ const containers: ReadonlySet<string> = new Set([
   'server_tool_use',
 ]);
 
-const isUsable = (value: unknown): value is number =>
+const isUsableCount = (value: unknown): value is number =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 1_000_000_000;
 
 function parentOf(body: Json, path: Path): Json | undefined {
@@ -74,13 +74,13 @@ function parentOf(body: Json, path: Path): Json | undefined {
   return isObject ? (current as Json) : undefined;
 }
 
-function mutate(body: Json, path: Path, chance: Chance): void {
+function mutate(body: Json, path: Path, chance: SeededRandom): void {
   const parent = parentOf(body, path);
   const name = path.at(-1)!;
   if (parent === undefined) return;
   const value = parent[name];
   const count = typeof value === 'number' ? value : 50;
-  const changed: readonly unknown[] = [
+  const replacements: readonly unknown[] = [
     String(count),
     -1,
     count + 0.5,
@@ -99,41 +99,41 @@ function mutate(body: Json, path: Path, chance: Chance): void {
     Math.max(0, count - 1),
     count * 10,
     count * 1_000,
-    chance.whole(0, 4_000),
+    chance.integer(0, 4_000),
     1_000_000,
   ];
-  parent[name] = changed[chance.whole(0, changed.length - 1)];
+  parent[name] = replacements[chance.integer(0, replacements.length - 1)];
 }
 
-/** The usable figures of a report, and whether all that are there can be used. */
-function figuresOf({ figures }: Dialect, body: Json): { figure: Figures; isUsableThroughout: boolean } {
+/** Returns the usable figures of a report, and whether every figure present is usable. */
+function figuresOf({ figures }: UsageDialect, body: Json): { figure: Figures; isUsableThroughout: boolean } {
   const root = figures[0]!.slice(0, -1);
   const figure = (...path: string[]): number | undefined => {
     const value = parentOf(body, [...root, ...path])?.[path.at(-1)!];
-    return isUsable(value) ? value : undefined;
+    return isUsableCount(value) ? value : undefined;
   };
   const isUsableThroughout = figures.every((path) => {
     const value = parentOf(body, path)?.[path.at(-1)!];
     if (value === undefined || value === null) return true;
-    return containers.has(path.at(-1)!) ? typeof value === 'object' : isUsable(value);
+    return containers.has(path.at(-1)!) ? typeof value === 'object' : isUsableCount(value);
   });
   return { figure, isUsableThroughout };
 }
 
-/** The smallest cost within the bounds of the request: what is beyond a bound is what costs most. */
-function smallestCost({ input, output, fixed = 0, rest = 0 }: Consistent): bigint {
-  const asInput = sideCost([...input, [rest, IN]], bounds.input) + sideCost(output, bounds.output);
-  const asOutput = sideCost(input, bounds.input) + sideCost([...output, [rest, OUT]], bounds.output);
+/** Returns the smallest cost within the bounds of the request: usage beyond a bound costs the most. */
+function smallestCost({ input, output, fixed = 0, rest = 0 }: ConsistentUsage): bigint {
+  const asInput = sideCost([...input, [rest, INPUT_RATE]], bounds.input) + sideCost(output, bounds.output);
+  const asOutput = sideCost(input, bounds.input) + sideCost([...output, [rest, OUTPUT_RATE]], bounds.output);
   return BigInt(fixed + Math.min(asInput, asOutput));
 }
 
-function sideCost(list: Consistent['input'], bound: number): number {
-  let left = bound;
+function sideCost(list: ConsistentUsage['input'], bound: number): number {
+  let remaining = bound;
   let cost = 0;
   for (const [tokens, rate] of list.toSorted(([, one], [, other]) => one - other)) {
-    const counted = Math.min(tokens, left);
-    cost += counted * rate;
-    left -= counted;
+    const countedTokens = Math.min(tokens, remaining);
+    cost += countedTokens * rate;
+    remaining -= countedTokens;
   }
   return cost;
 }
@@ -141,27 +141,27 @@ function sideCost(list: Consistent['input'], bound: number): number {
 test.each(Object.entries(dialects))(
   '%s: the charge of a mutated report is never below its smallest consistent reading and never above the hold',
   (name, dialect) => {
-    const chance = new Chance(SEED);
+    const randomSource = new SeededRandom(SEED);
     let [contradicting, aboveHold] = [0, 0];
-    for (let at = 0; at < REPORTS / Object.keys(dialects).length; at += 1) {
-      const body = dialect.report(chance);
-      for (let times = chance.whole(1, 3); times > 0; times -= 1)
-        mutate(body, dialect.figures[chance.whole(0, dialect.figures.length - 1)]!, chance);
-      const read = usageOfComplete(dialect.read(body), lane.routed, () => 400);
-      const usage = chargedUsage(read, lane, { translation: null });
+    for (let iteration = 0; iteration < REPORTS / Object.keys(dialects).length; iteration += 1) {
+      const body = dialect.report(randomSource);
+      for (let mutations = randomSource.integer(1, 3); mutations > 0; mutations -= 1)
+        mutate(body, dialect.figures[randomSource.integer(0, dialect.figures.length - 1)]!, randomSource);
+      const charged = usageOfComplete(dialect.read(body), lane.routed, () => 400);
+      const usage = chargedUsage(charged, lane, { translation: null });
       const cost = costOf(usage, price);
       const { figure, isUsableThroughout } = figuresOf(dialect, body);
       const reading = dialect.smallest(figure);
       const smallest = smallestCost(reading);
-      const shown = (): string =>
+      const describeCase = (): string =>
         `${name} ${JSON.stringify(body)}: ${cost} of ${smallest} to ${hold}, ${JSON.stringify(usage)}`;
-      if (cost < smallest) throw new Error(`below: ${shown()}`);
+      if (cost < smallest) throw new Error(`below: ${describeCase()}`);
       if (cost <= hold) continue;
       aboveHold += 1;
-      // A report that agrees with itself is a bill, and charged in full up to what the model can read.
+      // A self-consistent report is a bill and is charged in full up to the context window.
       const tokens = sum(reading.input) + sum(reading.output) + (reading.rest ?? 0);
       const isBill = isUsableThroughout && dialect.agrees(figure) && tokens <= 128_000;
-      if (!isBill) throw new Error(`above: ${shown()}`);
+      if (!isBill) throw new Error(`above: ${describeCase()}`);
       if (usage.ignored !== undefined) contradicting += 1;
     }
     expect(contradicting).toBe(0);

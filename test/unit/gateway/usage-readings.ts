@@ -10,49 +10,50 @@ import {
 import { findChatUsage, normaliseChatUsage } from '../../../src/protocol/chat/usage';
 import { findGeminiUsage, normaliseGeminiUsage } from '../../../src/protocol/gemini/usage';
 import { findResponsesUsage, normaliseResponsesUsage } from '../../../src/protocol/responses/usage';
-import type { Chance } from '../../system/chance';
+import type { SeededRandom } from '../../system/seeded-random';
 
-/** Most that the request of these reports can use. */
+/** Maximum usage of the request in these reports. */
 export const bounds = { input: 3_000, output: 1_000, calls: 4, searches: 3 };
 
 export type Json = Record<string, unknown>;
 export type Path = readonly string[];
 
-/** Tokens by rate (nano-USD each), and what is charged by the piece. */
-export interface Consistent {
+/** Tokens by rate (nano-USD each), and fixed charges. */
+export interface ConsistentUsage {
   readonly input: readonly (readonly [tokens: number, rate: number])[];
   readonly output: readonly (readonly [tokens: number, rate: number])[];
   readonly fixed?: number;
-  /** Tokens of a grand total that are on either side. */
+  /** Tokens of a grand total that belong to either side. */
   readonly rest?: number;
 }
 
-export interface Dialect {
+export interface UsageDialect {
   readonly read: (body: Json) => UsageReading;
-  readonly report: (chance: Chance) => Json;
-  /** The smallest usage that covers every usable figure. */
-  readonly smallest: (figure: Figures) => Consistent;
-  /** The figures agree with one another in a way that a supplier uses. */
+  readonly report: (chance: SeededRandom) => Json;
+  /** Returns the smallest usage that covers every usable figure. */
+  readonly smallest: (figure: Figures) => ConsistentUsage;
+  /** Reports whether the figures are consistent in a way that a supplier uses. */
   readonly agrees: (figure: Figures) => boolean;
   readonly figures: readonly Path[];
 }
-/** A usable figure of a report; undefined if it is missing or no count. */
+/** Returns a usable figure of a report; undefined if it is missing or not a count. */
 export type Figures = (...path: string[]) => number | undefined;
 
-export const IN = 2_000;
-export const OUT = 8_000;
-const CACHED = 200;
-const WRITTEN = 2_500;
-const WRITTEN_LONG = 4_000;
-const THOUGHT = 10_000;
-const HEARD = 30_000;
+export const INPUT_RATE = 2_000;
+export const OUTPUT_RATE = 8_000;
+const CACHE_READ_RATE = 200;
+const CACHE_WRITE_RATE = 2_500;
+const LONG_CACHE_WRITE_RATE = 4_000;
+const REASONING_RATE = 10_000;
+const AUDIO_RATE = 30_000;
 
-const over = (total: number, ...parts: number[]): number =>
+const excessOver = (total: number, ...parts: number[]): number =>
   Math.max(0, total - parts.reduce((sum, part) => sum + part, 0));
-export const sum = (list: Consistent['input']): number => list.reduce((all, [tokens]) => all + tokens, 0);
+export const sum = (list: ConsistentUsage['input']): number =>
+  list.reduce((all, [tokens]) => all + tokens, 0);
 
-/** Totals with parts inside them, as chat and responses report them. */
-function totalsOf(names: { readonly input: string; readonly output: string }): Omit<Dialect, 'read'> {
+/** Totals that include their parts, as Chat Completions and Responses report them. */
+function totalsOf(names: { readonly input: string; readonly output: string }): Omit<UsageDialect, 'read'> {
   const usage = (...path: string[]): string[] => ['usage', ...path];
   const [read, wrote] = [`${names.input}_details`, `${names.output}_details`];
   const parts = (figure: Figures) => ({
@@ -65,14 +66,14 @@ function totalsOf(names: { readonly input: string; readonly output: string }): O
   });
   return {
     report: (chance) => {
-      const [input, output] = [chance.whole(100, 2_500), chance.whole(20, 900)];
+      const [input, output] = [chance.integer(100, 2_500), chance.integer(20, 900)];
       return {
         usage: {
           [names.input]: input,
           [names.output]: output,
           total_tokens: input + output,
-          [read]: { cached_tokens: chance.whole(0, 60), audio_tokens: chance.whole(0, 40) },
-          [wrote]: { reasoning_tokens: chance.whole(0, 20) },
+          [read]: { cached_tokens: chance.integer(0, 60), audio_tokens: chance.integer(0, 40) },
+          [wrote]: { reasoning_tokens: chance.integer(0, 20) },
         },
       };
     },
@@ -88,34 +89,34 @@ function totalsOf(names: { readonly input: string; readonly output: string }): O
     ],
     smallest: (figure) => {
       const { input = 0, output = 0, total = 0, cached, audio, thought } = parts(figure);
-      const heard = over(audio, cached);
-      const reading: Consistent = {
+      const uncachedAudio = excessOver(audio, cached);
+      const reading: ConsistentUsage = {
         input: [
-          [cached, CACHED],
-          [heard, HEARD],
-          [over(input, cached, heard), IN],
+          [cached, CACHE_READ_RATE],
+          [uncachedAudio, AUDIO_RATE],
+          [excessOver(input, cached, uncachedAudio), INPUT_RATE],
         ],
         output: [
-          [thought, THOUGHT],
-          [over(output, thought), OUT],
+          [thought, REASONING_RATE],
+          [excessOver(output, thought), OUTPUT_RATE],
         ],
       };
-      return { ...reading, rest: over(total, sum(reading.input), sum(reading.output)) };
+      return { ...reading, rest: excessOver(total, sum(reading.input), sum(reading.output)) };
     },
     agrees: (figure) => {
       const { input, output, total, cached, audio, thought } = parts(figure);
       if (input === undefined || output === undefined) return total !== undefined;
       if (audio > Math.max(input, input + cached)) return false;
-      const surplus = total === undefined || total === 0 ? null : total - input - output;
-      if (surplus === null) return true;
-      if (surplus === 0) return cached <= input && thought <= output;
-      return [thought, cached, cached + thought].includes(surplus) || (surplus > 0 && thought === 0);
+      const unexplained = total === undefined || total === 0 ? null : total - input - output;
+      if (unexplained === null) return true;
+      if (unexplained === 0) return cached <= input && thought <= output;
+      return [thought, cached, cached + thought].includes(unexplained) || (unexplained > 0 && thought === 0);
     },
   };
 }
 
-/** Reports of six dialects, read apart from the gateway. */
-export const dialects: Readonly<Record<string, Dialect>> = {
+/** Reports of six dialects, read independently of the gateway. */
+export const dialects: Readonly<Record<string, UsageDialect>> = {
   chat: {
     read: (body) => normaliseChatUsage(findChatUsage(body)),
     ...totalsOf({ input: 'prompt_tokens', output: 'completion_tokens' }),
@@ -127,16 +128,16 @@ export const dialects: Readonly<Record<string, Dialect>> = {
   messages: {
     read: (body) => normaliseMessagesUsage(findMessagesUsage(body)),
     report: (chance) => {
-      const [short, long] = [chance.whole(0, 200), chance.whole(0, 100)];
+      const [short, long] = [chance.integer(0, 200), chance.integer(0, 100)];
       return {
         usage: {
-          input_tokens: chance.whole(100, 1_500),
-          output_tokens: chance.whole(20, 900),
-          cache_read_input_tokens: chance.whole(0, 300),
+          input_tokens: chance.integer(100, 1_500),
+          output_tokens: chance.integer(20, 900),
+          cache_read_input_tokens: chance.integer(0, 300),
           cache_creation_input_tokens: short + long,
           cache_creation: { ephemeral_5m_input_tokens: short, ephemeral_1h_input_tokens: long },
-          output_tokens_details: { thinking_tokens: chance.whole(0, 20) },
-          server_tool_use: { web_search_requests: chance.whole(0, 3) },
+          output_tokens_details: { thinking_tokens: chance.integer(0, 20) },
+          server_tool_use: { web_search_requests: chance.integer(0, 3) },
         },
       };
     },
@@ -153,20 +154,23 @@ export const dialects: Readonly<Record<string, Dialect>> = {
       ['usage', 'server_tool_use'],
     ],
     smallest: (figure) => {
-      const long = figure('cache_creation', 'ephemeral_1h_input_tokens') ?? 0;
-      const short = figure('cache_creation', 'ephemeral_5m_input_tokens') ?? 0;
-      const thought = figure('output_tokens_details', 'thinking_tokens') ?? 0;
+      const longWrites = figure('cache_creation', 'ephemeral_1h_input_tokens') ?? 0;
+      const shortWrites = figure('cache_creation', 'ephemeral_5m_input_tokens') ?? 0;
+      const thinkingTokens = figure('output_tokens_details', 'thinking_tokens') ?? 0;
       const searches = figure('server_tool_use', 'web_search_requests') ?? 0;
       return {
         input: [
-          [figure('input_tokens') ?? 0, IN],
-          [figure('cache_read_input_tokens') ?? 0, CACHED],
-          [Math.max(short, over(figure('cache_creation_input_tokens') ?? 0, long)), WRITTEN],
-          [long, WRITTEN_LONG],
+          [figure('input_tokens') ?? 0, INPUT_RATE],
+          [figure('cache_read_input_tokens') ?? 0, CACHE_READ_RATE],
+          [
+            Math.max(shortWrites, excessOver(figure('cache_creation_input_tokens') ?? 0, longWrites)),
+            CACHE_WRITE_RATE,
+          ],
+          [longWrites, LONG_CACHE_WRITE_RATE],
         ],
         output: [
-          [thought, THOUGHT],
-          [over(figure('output_tokens') ?? 0, thought), OUT],
+          [thinkingTokens, REASONING_RATE],
+          [excessOver(figure('output_tokens') ?? 0, thinkingTokens), OUTPUT_RATE],
         ],
         fixed: Math.min(searches, bounds.searches) * 10_000_000,
       };
@@ -183,16 +187,20 @@ export const dialects: Readonly<Record<string, Dialect>> = {
   gemini: {
     read: (body) => normaliseGeminiUsage(findGeminiUsage(body)),
     report: (chance) => {
-      const [prompt, made, thought] = [chance.whole(100, 2_000), chance.whole(20, 500), chance.whole(0, 300)];
-      const tool = chance.whole(0, 200);
+      const [prompt, candidateTokens, thoughtTokens] = [
+        chance.integer(100, 2_000),
+        chance.integer(20, 500),
+        chance.integer(0, 300),
+      ];
+      const toolTokens = chance.integer(0, 200);
       return {
         usageMetadata: {
           promptTokenCount: prompt,
-          candidatesTokenCount: made,
-          thoughtsTokenCount: thought,
-          toolUsePromptTokenCount: tool,
-          cachedContentTokenCount: chance.whole(0, 90),
-          totalTokenCount: prompt + made + thought + tool,
+          candidatesTokenCount: candidateTokens,
+          thoughtsTokenCount: thoughtTokens,
+          toolUsePromptTokenCount: toolTokens,
+          cachedContentTokenCount: chance.integer(0, 90),
+          totalTokenCount: prompt + candidateTokens + thoughtTokens + toolTokens,
           promptTokensDetails: { 0: { modality: 'AUDIO', tokenCount: 7 } },
         },
       };
@@ -207,21 +215,21 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     ],
     smallest: (figure) => {
       const [cached, tool] = [figure('cachedContentTokenCount') ?? 0, figure('toolUsePromptTokenCount') ?? 0];
-      const reading: Consistent = {
+      const reading: ConsistentUsage = {
         input: [
-          [cached, CACHED],
-          [over(figure('promptTokenCount') ?? 0, cached), IN],
-          // Without a prompt the tools' part of it is part of an unknown input.
-          [figure('promptTokenCount') === undefined ? 0 : tool, IN],
+          [cached, CACHE_READ_RATE],
+          [excessOver(figure('promptTokenCount') ?? 0, cached), INPUT_RATE],
+          // Without a prompt count, the tools' share belongs to an unknown input.
+          [figure('promptTokenCount') === undefined ? 0 : tool, INPUT_RATE],
         ],
         output: [
-          [figure('thoughtsTokenCount') ?? 0, THOUGHT],
-          [figure('candidatesTokenCount') ?? 0, OUT],
+          [figure('thoughtsTokenCount') ?? 0, REASONING_RATE],
+          [figure('candidatesTokenCount') ?? 0, OUTPUT_RATE],
         ],
       };
       return {
         ...reading,
-        rest: over(figure('totalTokenCount') ?? 0, sum(reading.input), sum(reading.output)),
+        rest: excessOver(figure('totalTokenCount') ?? 0, sum(reading.input), sum(reading.output)),
       };
     },
     agrees: (figure) => {
@@ -232,20 +240,20 @@ export const dialects: Readonly<Record<string, Dialect>> = {
         'toolUsePromptTokenCount',
       ];
       const total = figure('totalTokenCount');
-      const known = parts.reduce((all, name) => all + (figure(name) ?? 0), 0);
+      const knownTokens = parts.reduce((all, name) => all + (figure(name) ?? 0), 0);
       if (figure('promptTokenCount') === undefined) return total !== undefined;
       return (
         total === undefined ||
         total === 0 ||
-        total === known ||
-        (total > known && (figure('thoughtsTokenCount') ?? 0) === 0)
+        total === knownTokens ||
+        (total > knownTokens && (figure('thoughtsTokenCount') ?? 0) === 0)
       );
     },
   },
   embeddings: {
     read: (body) => normaliseEmbeddingsUsage(findEmbeddingsUsage(body)),
     report: (chance) => {
-      const tokens = chance.whole(1, 2_500);
+      const tokens = chance.integer(1, 2_500);
       return { usage: { prompt_tokens: tokens, total_tokens: tokens } };
     },
     figures: [
@@ -253,7 +261,7 @@ export const dialects: Readonly<Record<string, Dialect>> = {
       ['usage', 'total_tokens'],
     ],
     smallest: (figure) => ({
-      input: [[Math.max(figure('prompt_tokens') ?? 0, figure('total_tokens') ?? 0), IN]],
+      input: [[Math.max(figure('prompt_tokens') ?? 0, figure('total_tokens') ?? 0), INPUT_RATE]],
       output: [],
     }),
     agrees: (figure) => {
@@ -264,14 +272,14 @@ export const dialects: Readonly<Record<string, Dialect>> = {
   rerank: {
     read: (body) => normaliseRerankUsage(findRerankUsage(body)),
     report: (chance) => ({
-      meta: { billed_units: { search_units: chance.whole(1, 4), input_tokens: chance.whole(1, 2_000) } },
+      meta: { billed_units: { search_units: chance.integer(1, 4), input_tokens: chance.integer(1, 2_000) } },
     }),
     figures: [
       ['meta', 'billed_units', 'search_units'],
       ['meta', 'billed_units', 'input_tokens'],
     ],
     smallest: (figure) => ({
-      input: [[figure('input_tokens') ?? 0, IN]],
+      input: [[figure('input_tokens') ?? 0, INPUT_RATE]],
       output: [],
       fixed: Math.min(Math.max(1, figure('search_units') ?? 0), bounds.calls) * 1_000_000,
     }),

@@ -9,9 +9,10 @@ import {
 
 type Json = Record<string, unknown>;
 
-const read = async (text: string | Buffer): Promise<ParsedJsonObject> => readJsonObject(Buffer.from(text));
-const edit = async (text: string, edits: JsonEdits): Promise<string> =>
-  editJson(await read(text), edits).toString();
+const readObject = async (text: string | Buffer): Promise<ParsedJsonObject> =>
+  readJsonObject(Buffer.from(text));
+const editText = async (text: string, edits: JsonEdits): Promise<string> =>
+  editJson(await readObject(text), edits).toString();
 
 test.each([
   ['replaced in place', '{"a":1, "model":"x" ,"b":2}', '{"a":1, "model":"y" ,"b":2}'],
@@ -29,8 +30,8 @@ test.each([
     '{ "model":"y", "a" : [1 , 2]\n}\n',
   ],
   ['only the top level', '{"metadata":{"model":"x"}}', '{"model":"y","metadata":{"model":"x"}}'],
-])('a field %s', async (_name, before, after) => {
-  expect(await edit(before, { set: { model: 'y' } })).toBe(after);
+])('set field is written: %s', async (_name, before, after) => {
+  expect(await editText(before, { set: { model: 'y' } })).toBe(after);
 });
 
 test.each([
@@ -40,49 +41,49 @@ test.each([
   ['the only one', '{ "gone":1 }', '{  }'],
   ['several at once', '{"b":0,"gone":1, "away":2 ,"a":1,"c":3}', '{ "a":1}'],
   ['the first, the rest as it came', '{"gone":1 , "a": [ ]}', '{ "a": [ ]}'],
-])('taken out: %s', async (_name, before, after) => {
-  expect(await edit(before, { remove: ['gone', 'absent', 'away', 'b', 'c'] })).toBe(after);
+])('removed field is cut out: %s', async (_name, before, after) => {
+  expect(await editText(before, { remove: ['gone', 'absent', 'away', 'b', 'c'] })).toBe(after);
 });
 
 test.each(['__proto__', 'constructor', 'toString'])(
-  'taken out: %s, which every object inherits',
+  'removes a field named %s, which every object inherits',
   async (name) => {
-    expect(await edit(`{"a":1,"${name}":2}`, { remove: [name] })).toBe('{"a":1}');
-    expect(await edit(`{"a":1,"${name}":2}`, { set: { a: 3 }, remove: [name] })).toBe('{"a":3}');
+    expect(await editText(`{"a":1,"${name}":2}`, { remove: [name] })).toBe('{"a":1}');
+    expect(await editText(`{"a":1,"${name}":2}`, { set: { a: 3 }, remove: [name] })).toBe('{"a":3}');
   },
 );
 
 test.each([
   ['quotation marks', '\\"'.repeat(200_000)],
   ['backslashes', '\\\\'.repeat(200_000)],
-])('a large body made of %s', async (_name, crowd) => {
+])('edits a large body made of %s', async (_name, crowd) => {
   const text = `"text":"${crowd}"`;
-  // Nobody wants to read these where they differ.
-  const becomes = async (before: string, after: string): Promise<boolean> =>
-    (await edit(before, { set: { model: 'y' } })) === after;
-  expect(await becomes(`{"model":"x",${text}}`, `{"model":"y",${text}}`)).toBe(true);
-  expect(await becomes(`{${text},"model":"x"}`, `{${text},"model":"y"}`)).toBe(true);
-  expect(await becomes(`{${text}}`, `{"model":"y",${text}}`)).toBe(true);
+  // Compares in the helper, because a diff of these bodies is unreadable.
+  const isEditedTo = async (before: string, after: string): Promise<boolean> =>
+    (await editText(before, { set: { model: 'y' } })) === after;
+  expect(await isEditedTo(`{"model":"x",${text}}`, `{"model":"y",${text}}`)).toBe(true);
+  expect(await isEditedTo(`{${text},"model":"x"}`, `{${text},"model":"y"}`)).toBe(true);
+  expect(await isEditedTo(`{${text}}`, `{"model":"y",${text}}`)).toBe(true);
 });
 
 test.each([
   ['short', ''],
   ['long', 'x'.repeat(10_000)],
-])('the first field gives way to another one, in a %s body', async (_name, text) => {
-  const before = `{"gone":1,"model":"x","text":"${text}"}`;
+])('first field is replaced by another one in a %s body', async (_name, text) => {
+  const original = `{"gone":1,"model":"x","text":"${text}"}`;
   const edits = { set: { model: 'ü', put: 1 }, remove: ['gone'] };
-  expect(await edit(before, edits)).toBe(`{"put":1,"model":"ü","text":"${text}"}`);
+  expect(await editText(original, edits)).toBe(`{"put":1,"model":"ü","text":"${text}"}`);
 });
 
-test('nothing to do: the very same bytes', async () => {
+test('returns the same bytes when there are no changes', async () => {
   const bytes = Buffer.from('{"model" : "y","a":[1 , 2]}');
   const edits = { set: { model: 'y', other: undefined }, remove: ['gone'] };
   expect(editJson(await readJsonObject(bytes), edits)).toBe(bytes);
 });
 
-test('a byte order mark goes no further', async () => {
-  expect(await edit('\ufeff{"model":"x","gone":1}', { remove: ['gone'] })).toBe('{"model":"x"}');
-  expect((await read('\ufeff{}')).bytes.toString()).toBe('{}');
+test('byte order mark is removed', async () => {
+  expect(await editText('\ufeff{"model":"x","gone":1}', { remove: ['gone'] })).toBe('{"model":"x"}');
+  expect((await readObject('\ufeff{}')).bytes.toString()).toBe('{}');
 });
 
 const names = fc.constantFrom('model', 'stream', 'a"b', 'ü', 'x\\', '', 'messages', '__proto__', 'valueOf');
@@ -90,7 +91,7 @@ const object = fc
   .array(fc.tuple(names, fc.jsonValue()))
   .map((entries) => Object.fromEntries(entries) as Json);
 
-test('says what parsing, changing and printing would have said', async () => {
+test('matches parsing, changing and printing the body', async () => {
   await fc.assert(
     fc.asyncProperty(
       object,
@@ -104,25 +105,25 @@ test('says what parsing, changing and printing would have said', async () => {
           Object.entries(parsed).filter(([name]) => !(remove as string[]).includes(name)),
         );
         for (const [name, value] of Object.entries(set)) expected.set(name, value);
-        const edited = JSON.parse(editJson(await read(bytes), { set, remove }).toString()) as Json;
-        const plain = JSON.parse(JSON.stringify(Object.fromEntries(expected))) as Json;
-        expect(edited).toEqual(plain);
-        expect(Object.keys(edited).sort()).toEqual(Object.keys(plain).sort());
+        const editedBody = JSON.parse(editJson(await readObject(bytes), { set, remove }).toString()) as Json;
+        const expectedBody = JSON.parse(JSON.stringify(Object.fromEntries(expected))) as Json;
+        expect(editedBody).toEqual(expectedBody);
+        expect(Object.keys(editedBody).sort()).toEqual(Object.keys(expectedBody).sort());
       },
     ),
     { numRuns: 500 },
   );
 });
 
-test('a long body is edited in slices, and says the same as a short one', async () => {
+test('long body is edited in slices with the same result as a short one', async () => {
   await fc.assert(
     fc.asyncProperty(object, object, fc.array(names), async (body, set, remove) => {
-      const short = Buffer.from(JSON.stringify(body));
-      const long = Buffer.concat([short, Buffer.alloc(300_000, ' ')]);
+      const shortBytes = Buffer.from(JSON.stringify(body));
+      const longBytes = Buffer.concat([shortBytes, Buffer.alloc(300_000, ' ')]);
       const edits = { set, remove };
       const [one, other] = [
-        await editedJsonObject(await read(short), edits),
-        editedJsonObject(await read(long), edits),
+        await editedJsonObject(await readObject(shortBytes), edits),
+        editedJsonObject(await readObject(longBytes), edits),
       ];
       expect(other).toBeInstanceOf(Promise);
       const { bytes, ...rest } = await other;

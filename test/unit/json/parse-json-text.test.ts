@@ -3,24 +3,24 @@ import fc from 'fast-check';
 import { hasEscapedName, hasJsonParseBug, parseJsonText } from '../../../src/kernel/json';
 import { readJsonText } from '../../../src/kernel/json/json-reader';
 
-type Outcome = { readonly value: unknown; readonly printed: string } | 'refused';
+type ParseOutcome = { readonly value: unknown; readonly printed: string } | 'refused';
 
-function outcomeOf(read: (text: string) => unknown, text: string): Outcome {
+function outcomeOf(read: (text: string) => unknown, text: string): ParseOutcome {
   try {
     const value = read(text);
-    return { value, printed: printedOf(value) };
+    return { value, printed: printValue(value) };
   } catch (error) {
     expect(error).toBeInstanceOf(SyntaxError);
     return 'refused';
   }
 }
 
-/** With the order of the names, and telling -0 from 0. */
-const printedOf = (value: unknown): string =>
+/** Prints with the order of names preserved and -0 distinct from 0. */
+const printValue = (value: unknown): string =>
   JSON.stringify(value, (_name, part: unknown) => (Object.is(part, -0) ? '-0' : part));
 
-/** A whole run reads so often; CI may take more. */
-const runs = Number(process.env.PROPERTY_RUNS ?? 3_000);
+/** Number of property runs; CI can set more. */
+const numRuns = Number(process.env.PROPERTY_RUNS ?? 3_000);
 
 const nameParts = fc.constantFrom(
   'api_base', 'a', 'model', '\\\\', '\\\\u0061pi', '\\u0061', '\\u0061pi_base', '\\"', '\\n', '\\/', '\\ud83d',
@@ -50,17 +50,17 @@ const documents = fc.array(
   },
 );
 
-test('reads every text as the parser of our own does, whatever was read before', () => {
+test('reads every text as the own parser does, regardless of earlier input', () => {
   fc.assert(
     fc.property(documents, (texts) => {
       for (const text of texts)
         expect(outcomeOf(parseJsonText, text)).toEqual(outcomeOf((each) => readJsonText(each), text));
     }),
-    { numRuns: runs },
+    { numRuns: numRuns },
   );
 });
 
-test('the parser of our own agrees with JSON.parse where no name is escaped, also on what is no JSON', () => {
+test('own parser agrees with JSON.parse on text without escaped names, including invalid JSON', () => {
   const fragments = fc
     .array(
       fc.oneof(
@@ -94,7 +94,7 @@ test('the parser of our own agrees with JSON.parse where no name is escaped, als
       fc.pre(!hasEscapedName(text));
       expect(outcomeOf((each) => readJsonText(each), text)).toEqual(outcomeOf(JSON.parse, text));
     }),
-    { numRuns: runs },
+    { numRuns: numRuns },
   );
 });
 
@@ -112,21 +112,21 @@ test.each([
   expect(hasEscapedName(text)).toBe(expected);
 });
 
-test('an escaped name is read as it is written after a document with a like name, which V8 alone may misread', () => {
-  // V8 remembers which name came after which in all it has read: a first name that nothing else has.
-  const first = randomUUID();
-  const primer = `{"${first}":"primer","\\\\u0061pi":1}`;
-  const escaped = `{"${first}":"escaped","\\u0061pi_base":2}`;
-  const expected = { [first]: 'escaped', api_base: 2 };
+test('escaped name is read correctly after a document with a similar name, which V8 alone might misread', () => {
+  // V8 caches which name follows which: the first name must be unique.
+  const firstName = randomUUID();
+  const primer = `{"${firstName}":"primer","\\\\u0061pi":1}`;
+  const escapedText = `{"${firstName}":"escaped","\\u0061pi_base":2}`;
+  const expected = { [firstName]: 'escaped', api_base: 2 };
   JSON.parse(primer);
-  expect(parseJsonText(escaped)).toEqual(expected);
-  // Fails on the first version without the fault: when every supported one is right, the guard can go.
-  expect(hasJsonParseBug()).toBe(!Object.hasOwn(JSON.parse(escaped) as object, 'api_base'));
+  expect(parseJsonText(escapedText)).toEqual(expected);
+  // Fails on the first V8 version without the fault: once every supported version is right, the guard can be removed.
+  expect(hasJsonParseBug()).toBe(!Object.hasOwn(JSON.parse(escapedText) as object, 'api_base'));
   const [major] = process.versions.node.split('.').map(Number) as [number];
   expect(hasJsonParseBug()).toBe(major >= 23 && major <= 26);
 });
 
-test('depth is no danger to it, and numbers become what the reader wants', () => {
+test('deep nesting is safe, and numbers are converted by the given reader', () => {
   const levels = 200_000;
   expect(() => readJsonText('['.repeat(levels) + ']'.repeat(levels))).not.toThrow();
   expect(readJsonText('{"price":1e-05}', { numberOf: (text) => ({ text }) })).toEqual({
@@ -134,6 +134,6 @@ test('depth is no danger to it, and numbers become what the reader wants', () =>
   });
 });
 
-test('a refusal repeats nothing of the text', () => {
+test('error message does not repeat the text', () => {
   expect(() => readJsonText('{"\\u0061":sk-secret}')).toThrow('Unexpected character in JSON at position 10');
 });

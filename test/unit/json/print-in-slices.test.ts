@@ -7,12 +7,12 @@ import {
   printJsonInSlices,
 } from '../../../src/kernel';
 
-const printed = async (value: unknown): Promise<string> => (await printJsonInSlices(value)).toString();
+const printSliced = async (value: unknown): Promise<string> => (await printJsonInSlices(value)).toString();
 
-test('prints what is printed at once', async () => {
+test('sliced printing equals printing in one go', async () => {
   await fc.assert(
     fc.asyncProperty(fc.jsonValue(), async (value) => {
-      expect(await printed(value)).toBe(printJson(value));
+      expect(await printSliced(value)).toBe(printJson(value));
     }),
     { numRuns: 300 },
   );
@@ -26,11 +26,11 @@ test.each([
   ['marks and line feeds', '"\n\\'.repeat(400_000)],
   ['characters with two halves, from either place', ['🙂'.repeat(600_000), `x${'🙂'.repeat(600_000)}`]],
   ['many values', Array.from({ length: 50_000 }, (_, place) => ({ place }))],
-])('prints %s likewise', async (_name, value) => {
-  expect((await printed(value)) === printJson(value)).toBe(true);
+])('prints %s the same as in one go', async (_name, value) => {
+  expect((await printSliced(value)) === printJson(value)).toBe(true);
 });
 
-test('other work gets its turn, however the body is made', async () => {
+test('other work runs in between for any kind of body', async () => {
   const texts = ['x'.repeat(8_000_000), '"'.repeat(4_000_000), 'é'.repeat(4_000_000)];
   const bodies: Readonly<Record<string, unknown>>[] = [
     ...texts.map((text) => ({ messages: [{ role: 'user', content: text }] })),
@@ -47,8 +47,8 @@ test('other work gets its turn, however the body is made', async () => {
     const { bytes, members } = await printJsonObjectInSlices(body);
     isOver = true;
     expect(turns).toBeGreaterThan(5);
-    const whole = printedJsonObject(body);
-    expect(bytes.equals(whole.bytes)).toBe(true);
-    expect(members).toEqual(whole.members);
+    const expectedJson = printedJsonObject(body);
+    expect(bytes.equals(expectedJson.bytes)).toBe(true);
+    expect(members).toEqual(expectedJson.members);
   }
 });

@@ -6,8 +6,8 @@ import {
   type ParsedJsonObject,
 } from '../../../src/kernel';
 
-/** Numbers are drawn from a seed, so that a failure is found again. */
-function drawnFrom(seed: number): (below: number) => number {
+/** Returns a seeded random number generator, so that failures are reproducible. */
+function seededRandom(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -18,12 +18,12 @@ function drawnFrom(seed: number): (below: number) => number {
 const names = ['a', 'text', 'ä', '🙂', '"', '__proto__', 'a.b', '0', '\\', ''];
 const spaces = ['', ' ', '\n', '\t \r\n'];
 
-/** A value and one of its legal spellings. */
-function drawn(draw: (below: number) => number, depth: number): { value: unknown; text: string } {
+/** Returns a random value and one of its legal spellings. */
+function drawValue(draw: (below: number) => number, depth: number): { value: unknown; text: string } {
   const space = (): string => spaces[draw(spaces.length)]!;
   const around = (text: string): string => space() + text + space();
   const kind = depth === 0 ? draw(3) : draw(6);
-  if (kind === 0) return spelled(names[draw(names.length)]!.repeat(draw(3)), draw);
+  if (kind === 0) return spellString(names[draw(names.length)]!.repeat(draw(3)), draw);
   if (kind === 1)
     return [
       { value: null, text: 'null' },
@@ -31,7 +31,7 @@ function drawn(draw: (below: number) => number, depth: number): { value: unknown
     ][draw(2)]!;
   if (kind === 2) return { value: 12, text: ['12', '12.0', '1.2e1', '12E0'][draw(4)]! };
   if (kind < 4) {
-    const items = Array.from({ length: draw(4) }, () => drawn(draw, depth - 1));
+    const items = Array.from({ length: draw(4) }, () => drawValue(draw, depth - 1));
     return {
       value: items.map(({ value }) => value),
       text: `[${items.map(({ text }) => around(text)).join(',')}${items.length === 0 ? space() : ''}]`,
@@ -39,7 +39,7 @@ function drawn(draw: (below: number) => number, depth: number): { value: unknown
   }
   const members = names
     .filter(() => draw(3) === 0)
-    .map((name) => ({ name: spelled(name, draw), of: drawn(draw, depth - 1) }));
+    .map((name) => ({ name: spellString(name, draw), of: drawValue(draw, depth - 1) }));
   const value = Object.create(null) as object;
   for (const { name, of } of members)
     Object.defineProperty(value, name.value, {
@@ -54,13 +54,13 @@ function drawn(draw: (below: number) => number, depth: number): { value: unknown
   };
 }
 
-function spelled(value: string, draw: (below: number) => number): { value: string; text: string } {
+function spellString(value: string, draw: (below: number) => number): { value: string; text: string } {
   const units = value
     .split('')
     .map((unit) => (draw(2) === 0 ? `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}` : null));
-  // Halves of a pair are both escaped, or neither.
+  // Both halves of a surrogate pair are escaped, or neither.
   const escaped = units.every((unit) => unit !== null);
-  const ascii = value
+  const asciiText = value
     .split('')
     .map((unit, at) =>
       unit.charCodeAt(0) < 0x80 && units[at] !== null ? units[at] : JSON.stringify(unit).slice(1, -1),
@@ -69,54 +69,54 @@ function spelled(value: string, draw: (below: number) => number): { value: strin
   const hasPairs = /[\ud800-\udfff]/.test(value);
   return {
     value,
-    text: `"${escaped ? units.join('') : hasPairs ? JSON.stringify(value).slice(1, -1) : ascii}"`,
+    text: `"${escaped ? units.join('') : hasPairs ? JSON.stringify(value).slice(1, -1) : asciiText}"`,
   };
 }
 
-/** Every place of a value with its path. */
-function placesIn(value: unknown, path: readonly (string | number)[] = []): (readonly (string | number)[])[] {
+/** Lists the path of every position in a value. */
+function pathsIn(value: unknown, path: readonly (string | number)[] = []): (readonly (string | number)[])[] {
   if (typeof value !== 'object' || value === null) return [path];
-  const inner = Array.isArray(value)
+  const children = Array.isArray(value)
     ? value.map((item: unknown, at) => [at, item] as const)
     : Object.entries(value);
   return [
     ...(path.length === 0 ? [] : [path]),
-    ...inner.flatMap(([name, item]) => placesIn(item, [...path, name])),
+    ...children.flatMap(([name, item]) => pathsIn(item, [...path, name])),
   ];
 }
 
-function changedAt(value: unknown, path: readonly (string | number)[], change: unknown): unknown {
+function withChangeAt(value: unknown, path: readonly (string | number)[], change: unknown): unknown {
   const [step, ...rest] = path;
   if (step === undefined) return change;
   if (Array.isArray(value))
-    return value.map((item: unknown, at) => (at === step ? changedAt(item, rest, change) : item));
+    return value.map((item: unknown, at) => (at === step ? withChangeAt(item, rest, change) : item));
   const copy = Object.create(null) as object;
   for (const [name, item] of Object.entries(value as object))
     Object.defineProperty(copy, name, {
-      value: name === step ? changedAt(item, rest, change) : item,
+      value: name === step ? withChangeAt(item, rest, change) : item,
       enumerable: true,
     });
   return copy;
 }
 
-const plain = (value: unknown): unknown => parseJsonText(JSON.stringify(value));
-const bodyOf = (bytes: Buffer): unknown => plain((readJsonObject(bytes) as ParsedJsonObject).body);
+const toPlain = (value: unknown): unknown => parseJsonText(JSON.stringify(value));
+const bodyOf = (bytes: Buffer): unknown => toPlain((readJsonObject(bytes) as ParsedJsonObject).body);
 
-test('values are replaced in every legal spelling of 3,000 objects, and nothing else', () => {
-  const draw = drawnFrom(7);
-  let changed = 0;
-  for (let round = 0; round < 3_000; round += 1) {
-    const inner = drawn(draw, 3);
-    const bytes = Buffer.from(`${spaces[draw(4)]!}{"of":${inner.text}}${spaces[draw(4)]!}`);
-    const body = { of: inner.value };
-    const places = placesIn(body);
-    const path = places[draw(places.length)]!;
+test('replaces values in every legal spelling of 3,000 objects and leaves the rest unchanged', () => {
+  const draw = seededRandom(7);
+  let changeCount = 0;
+  for (let iteration = 0; iteration < 3_000; iteration += 1) {
+    const drawnObject = drawValue(draw, 3);
+    const bytes = Buffer.from(`${spaces[draw(4)]!}{"of":${drawnObject.text}}${spaces[draw(4)]!}`);
+    const body = { of: drawnObject.value };
+    const paths = pathsIn(body);
+    const path = paths[draw(paths.length)]!;
     const text = JSON.stringify('“new” \\ \u0000 🙂');
     const spliced = spliceJson(bytes, [{ path, text }]);
-    expect(bodyOf(spliced)).toEqual(plain(changedAt(body, path, JSON.parse(text))));
-    changed += 1;
+    expect(bodyOf(spliced)).toEqual(toPlain(withChangeAt(body, path, JSON.parse(text))));
+    changeCount += 1;
   }
-  expect(changed).toBe(3_000);
+  expect(changeCount).toBe(3_000);
 });
 
 test.each([
@@ -127,7 +127,7 @@ test.each([
   ['[1, 2 ,3]', [1, 2], '[1]'],
   ['[1, 2 ,3]', [0, 2], '[2]'],
   ['[ 1, 2 ,3 ]', [0, 1, 2], '[  ]'],
-])('items are taken out of %s at %j', (list, at, expected) => {
+])('items are removed from %s at %j', (list, at, expected) => {
   const changes = at.map((place): JsonChange => ({ path: ['of', place], text: null }));
   const spliced = spliceJson(Buffer.from(`{"of":${list},"other":1.50}`), changes);
   expect(spliced.toString()).toBe(`{"of":${expected},"other":1.50}`);

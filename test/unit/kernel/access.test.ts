@@ -1,6 +1,14 @@
-import { type UserRole, atLeast, isAdministrator, isRole, canGrant, roles, scopeOf } from '../../../src/kernel';
+import {
+  type UserRole,
+  atLeast,
+  isAdministrator,
+  isRole,
+  canGrant,
+  roles,
+  scopeOf,
+} from '../../../src/kernel';
 
-test('the ladder', () => {
+test('each role includes the permissions of the roles below it', () => {
   expect(roles).toEqual([
     'user',
     'department_admin',
@@ -15,7 +23,7 @@ test('the ladder', () => {
   expect(roles.filter(isAdministrator)).toEqual(roles.slice(1));
 });
 
-test('administrators grant up to their own role, users nothing', () => {
+test('administrators can grant up to their own role, users none', () => {
   roles.forEach((actor, rank) => {
     expect(roles.filter((target) => canGrant(actor, target))).toEqual(
       rank === 0 ? [] : roles.slice(0, rank + 1),
@@ -23,26 +31,26 @@ test('administrators grant up to their own role, users nothing', () => {
   });
 });
 
-test('an unknown role may nothing, and nobody may grant it', () => {
-  const unknown = 'superuser' as UserRole;
-  expect([isRole(unknown), isRole('toString'), isRole(undefined)]).toEqual([false, false, false]);
+test('unknown role has no permissions and cannot be granted', () => {
+  const unknownRole = 'superuser' as UserRole;
+  expect([isRole(unknownRole), isRole('toString'), isRole(undefined)]).toEqual([false, false, false]);
   for (const role of roles) {
-    expect([atLeast(unknown, role), atLeast(role, unknown), canGrant(unknown, role)]).toEqual([
+    expect([atLeast(unknownRole, role), atLeast(role, unknownRole), canGrant(unknownRole, role)]).toEqual([
       false,
       false,
       false,
     ]);
-    // Not even the highest role grants what does not exist.
-    expect(canGrant(role, unknown)).toBe(false);
+    // Even the highest role cannot grant an unknown role.
+    expect(canGrant(role, unknownRole)).toBe(false);
   }
-  expect(isAdministrator(unknown)).toBe(false);
-  expect(scopeOf({ userId: 1, role: unknown, organisationId: 2, departmentId: 3 })).toEqual({
+  expect(isAdministrator(unknownRole)).toBe(false);
+  expect(scopeOf({ userId: 1, role: unknownRole, organisationId: 2, departmentId: 3 })).toEqual({
     kind: 'user',
     userId: 1,
   });
 });
 
-describe('the scope follows the role', () => {
+describe('Scope of a role', () => {
   const platform = { kind: 'platform' };
   const organisation = { kind: 'organisation', organisationId: 2 };
   const department = { kind: 'department', organisationId: 2, departmentId: 3, userId: 1 };
@@ -59,7 +67,10 @@ describe('the scope follows the role', () => {
     ['department_admin', null, 3, user],
     ['user', 2, 3, user],
     ['user', null, null, user],
-  ])('%s in organisation %p, department %p', (role, organisationId, departmentId, scope) => {
-    expect(scopeOf({ userId: 1, role, organisationId, departmentId })).toEqual(scope);
-  });
+  ])(
+    '%s in organisation %p, department %p has the expected scope',
+    (role, organisationId, departmentId, scope) => {
+      expect(scopeOf({ userId: 1, role, organisationId, departmentId })).toEqual(scope);
+    },
+  );
 });

@@ -1,7 +1,7 @@
 import { defineTransitions, err, isUuid, monotonicMs, ok, systemClock, uuidv7 } from '../../../src/kernel';
 
-describe('identifiers', () => {
-  test('are version 7 and carry their time', () => {
+describe('Identifiers', () => {
+  test('are UUID version 7 and contain their time', () => {
     const id = uuidv7(Date.now() + 10_000_000);
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     expect(Math.abs(parseInt(id.replace('-', '').slice(0, 12), 16) - Date.now() - 10_000_000)).toBeLessThan(
@@ -21,7 +21,7 @@ describe('identifiers', () => {
     expect(new Set(ids.map((id) => id.slice(19))).size).toBe(ids.length);
   });
 
-  test('carry the right time again once a clock that ran far ahead is put right', () => {
+  test('contain the right time again after a clock that ran far ahead is corrected', () => {
     const now = Date.now();
     uuidv7(now + 40 * 86_400_000);
     const id = uuidv7(now);
@@ -32,7 +32,7 @@ describe('identifiers', () => {
     for (const id of [uuidv7(), uuidv7().toUpperCase(), '00000000-0000-0000-0000-000000000000']) {
       expect(isUuid(id)).toBe(true);
     }
-    for (const other of [
+    for (const invalidId of [
       '',
       'x',
       uuidv7().slice(1),
@@ -41,37 +41,41 @@ describe('identifiers', () => {
       null,
       [uuidv7()],
     ]) {
-      expect(isUuid(other)).toBe(false);
+      expect(isUuid(invalidId)).toBe(false);
     }
   });
 });
 
-describe('clocks', () => {
-  test('the system clock tells the time and never runs backwards', () => {
+describe('Clocks', () => {
+  test('monotonic clock never runs backwards, and the system clock returns the current time', () => {
     expect(Math.abs(systemClock.now() - Date.now())).toBeLessThan(1_000);
-    const before = monotonicMs();
-    expect(systemClock.monotonicMs()).toBeGreaterThanOrEqual(before);
+    const startMs = monotonicMs();
+    expect(systemClock.monotonicMs()).toBeGreaterThanOrEqual(startMs);
   });
 });
 
-test('results', () => {
+test('results hold a value or an error', () => {
   expect(ok(1)).toEqual({ ok: true, value: 1 });
   expect(err('no')).toEqual({ ok: false, error: 'no' });
 });
 
-describe('transitions', () => {
-  const invite = defineTransitions({ pending: ['accepted', 'revoked'], accepted: [], revoked: [] });
-
-  test('what is in the table is allowed', () => {
-    expect(invite.can('pending', 'revoked')).toBe(true);
-    expect(invite.from('pending')).toEqual(['accepted', 'revoked']);
-    expect(() => invite.assert('pending', 'accepted')).not.toThrow();
+describe('State transitions', () => {
+  const inviteTransitions = defineTransitions({
+    pending: ['accepted', 'revoked'],
+    accepted: [],
+    revoked: [],
   });
 
-  test('everything else is a conflict', () => {
-    expect(invite.can('pending', 'pending')).toBe(false);
-    expect(invite.can('constructor' as 'pending', 'revoked')).toBe(false);
-    expect(() => invite.assert('revoked', 'accepted')).toThrow(
+  test('listed transitions are allowed', () => {
+    expect(inviteTransitions.can('pending', 'revoked')).toBe(true);
+    expect(inviteTransitions.from('pending')).toEqual(['accepted', 'revoked']);
+    expect(() => inviteTransitions.assert('pending', 'accepted')).not.toThrow();
+  });
+
+  test('unlisted transitions are a conflict', () => {
+    expect(inviteTransitions.can('pending', 'pending')).toBe(false);
+    expect(inviteTransitions.can('constructor' as 'pending', 'revoked')).toBe(false);
+    expect(() => inviteTransitions.assert('revoked', 'accepted')).toThrow(
       expect.objectContaining({
         code: 'conflict',
         humanMessage: 'The state cannot change from "revoked" to "accepted".',

@@ -12,27 +12,29 @@ import contract from '../../contract/error-codes.json';
 const entries = [...catalogue.values()];
 const entry = (code: ErrorCode) => catalogue.get(code)!;
 
-test('the codes are exactly those of the contract', () => {
+test('error codes are exactly those of the contract', () => {
   expect([...catalogue.keys()].sort()).toEqual(contract.codes.map(({ code }) => code).sort());
   expect(catalogue.size).toBe(268);
 });
 
-test('each class is that of the contract', () => {
-  const wanted = contract.codes.filter((row) => row.class !== 'own');
-  expect(wanted.map(({ code }) => [code, catalogue.get(code as ErrorCode)?.actionClass])).toEqual(
-    wanted.map((row) => [row.code, row.class]),
+test('action class of each code matches the contract', () => {
+  const classifiedRows = contract.codes.filter((row) => row.class !== 'own');
+  expect(classifiedRows.map(({ code }) => [code, catalogue.get(code as ErrorCode)?.actionClass])).toEqual(
+    classifiedRows.map((row) => [row.code, row.class]),
   );
 });
 
-test('the codes with their own meaning have their own action, and only they', () => {
+test('only the codes with class "own" have their own action', () => {
   const classActions = new Map<ActionClass, string>(
     (['internal_error', 'not_found', 'invalid_api_key', 'forbidden', 'payment_required'] as const).map(
       (code) => [entry(code).actionClass, entry(code).action],
     ),
   );
   expect(classActions.size).toBe(5);
-  const own = entries.filter(({ action, actionClass }) => action !== classActions.get(actionClass));
-  expect(own.map(({ code }) => code)).toEqual(
+  const entriesWithOwnAction = entries.filter(
+    ({ action, actionClass }) => action !== classActions.get(actionClass),
+  );
+  expect(entriesWithOwnAction.map(({ code }) => code)).toEqual(
     contract.codes
       .filter((row) => row.class === 'own')
       .map(({ code }) => code)
@@ -40,7 +42,7 @@ test('the codes with their own meaning have their own action, and only they', ()
   );
 });
 
-test('each code has a sentence of its own for people', () => {
+test('each code has a distinct user-facing sentence', () => {
   expect(new Set(entries.map(({ humanMessage }) => humanMessage)).size).toBe(catalogue.size);
   for (const { code, humanMessage } of entries) {
     expect(humanMessage).toMatch(/^[A-Z].{18,118}[.]$/);
@@ -49,7 +51,7 @@ test('each code has a sentence of its own for people', () => {
   }
 });
 
-test('the type follows the status', () => {
+test('error type follows the status', () => {
   const typeOf = new Map([
     [400, 'invalid_request_error'],
     [401, 'authentication_error'],
@@ -92,13 +94,13 @@ test.each([
   expect(entry(code)).toMatchObject({ status, type, actionClass });
 });
 
-test('a check that could not be made is never a refusal', () => {
-  const unavailable = entries.filter(({ code }) => code.endsWith('_unavailable'));
-  expect(unavailable.length).toBeGreaterThan(30);
-  for (const { status } of unavailable) expect(status).toBe(503);
+test('unavailable checks return 503 and never a refusal', () => {
+  const unavailableEntries = entries.filter(({ code }) => code.endsWith('_unavailable'));
+  expect(unavailableEntries.length).toBeGreaterThan(30);
+  for (const { status } of unavailableEntries) expect(status).toBe(503);
 });
 
-test('input, credentials, policies, payers and settlements are not to be retried unchanged', () => {
+test('errors of input, credentials, policies, payers and settlements are not retryable', () => {
   for (const { code, actionClass, status, retryable } of entries) {
     if ('CPF'.includes(actionClass)) expect([code, retryable]).toEqual([code, false]);
     if (status < 408 || status === 413 || status === 415) expect([code, retryable]).toEqual([code, false]);
@@ -109,20 +111,20 @@ test('input, credentials, policies, payers and settlements are not to be retried
   }
 });
 
-test('the reachable codes are sorted and marked', () => {
+test('reachable codes are sorted and marked', () => {
   expect([...reachableCodes]).toEqual([...reachableCodes].sort());
   expect(entries.filter(({ reach }) => reach === 'reachable').map(({ code }) => code)).toEqual([
     ...reachableCodes,
   ]);
 });
 
-test('codes are recognised', () => {
+test('known codes are recognised and other values are not', () => {
   expect(isErrorCode('not_found')).toBe(true);
-  for (const other of ['constructor', '', 'Not_Found', undefined, null, 404])
-    expect(isErrorCode(other)).toBe(false);
+  for (const unknownCode of ['constructor', '', 'Not_Found', undefined, null, 404])
+    expect(isErrorCode(unknownCode)).toBe(false);
 });
 
-test('the public catalogue is plain JSON, sorted by code', () => {
+test('public catalogue is plain JSON sorted by code', () => {
   const rows = publicCatalogue();
   expect(rows).toHaveLength(268);
   expect(rows.map(({ code }) => code)).toEqual(rows.map(({ code }) => code).sort());

@@ -3,16 +3,16 @@ import { type ErrorCode, fault, fromUnknown, renderGateway } from '../../../src/
 
 const withFields = (fields: object, message = 'broken'): Error => Object.assign(new Error(message), fields);
 
-/** The framework's exception by its two methods. */
+/** Exception of the framework, reduced to its two methods. */
 const httpException = (status: number, response: unknown = {}, cause?: unknown): Error =>
   Object.assign(new Error('http', { cause }), { getStatus: () => status, getResponse: () => response });
 
-test('a fault passes', () => {
-  const thrown = fault('not_found');
-  expect(fromUnknown(thrown)).toBe(thrown);
+test('fault is returned unchanged', () => {
+  const thrownFault = fault('not_found');
+  expect(fromUnknown(thrownFault)).toBe(thrownFault);
 });
 
-describe('a lost database is passing trouble', () => {
+describe('Lost database connection', () => {
   test.each([
     ['connection failure', withFields({ code: '08006' })],
     ['connection does not exist', withFields({ code: '08003' })],
@@ -38,7 +38,7 @@ describe('a lost database is passing trouble', () => {
     ],
     ['kept in a field', { driverError: withFields({ code: '08001' }) }],
     ['as a cause', new Error('could not load', { cause: withFields({ code: '08001' }) })],
-  ])('%s', (_name, error) => {
+  ])('is temporary: %s', (_name, error) => {
     const result = fromUnknown(error);
     expect(result).toMatchObject({ code: 'service_unavailable', status: 503, cause: error });
     expect(renderGateway(result, 'x').headers['retry-after']).toBe('1');
@@ -48,17 +48,17 @@ describe('a lost database is passing trouble', () => {
     ['unique violation', withFields({ code: '23505' })],
     ['syntax error', new QueryFailedError('SELEC', [], withFields({ code: '42601' }))],
     ['another text', new Error('The Connection terminated')],
-  ])('but not %s', (_name, error) => {
+  ])('is not assumed for %s', (_name, error) => {
     expect(fromUnknown(error)).toMatchObject({ code: 'internal_error', cause: error });
   });
 });
 
-test.each(['22021', '22P05'])('a character that the database cannot store (%s) is the caller’s', (code) => {
+test.each(['22021', '22P05'])('character that the database cannot store (%s) is a client error', (code) => {
   const error = new QueryFailedError('SELECT', [], withFields({ code }));
   expect(fromUnknown(error)).toMatchObject({ code: 'invalid_request', status: 400, cause: error });
 });
 
-describe('bodies that cannot be read', () => {
+describe('Unreadable bodies', () => {
   test.each<[string, ErrorCode]>([
     ['entity.too.large', 'request_too_large'],
     ['parameters.too.many', 'request_too_large'],
@@ -74,7 +74,7 @@ describe('bodies that cannot be read', () => {
   });
 });
 
-describe("the framework's exceptions", () => {
+describe('Framework exceptions', () => {
   test.each<[number, ErrorCode]>([
     [400, 'validation_error'],
     [401, 'authentication_required'],
@@ -93,34 +93,34 @@ describe("the framework's exceptions", () => {
     expect(fromUnknown(httpException(status)).code).toBe(code);
   });
 
-  test('validation keeps what was said', () => {
-    const issue = (msg: string) => ({ loc: ['body'], msg, type: 'value_error' });
+  test('validation error keeps its details', () => {
+    const issueOf = (msg: string) => ({ loc: ['body'], msg, type: 'value_error' });
     expect(
       fromUnknown(httpException(400, { message: ['a must be b', 'c must be d'] })).options.details,
     ).toEqual({
-      errors: [issue('a must be b'), issue('c must be d')],
+      errors: [issueOf('a must be b'), issueOf('c must be d')],
     });
-    expect(fromUnknown(httpException(422, 'plain')).options.details).toEqual({ errors: [issue('plain')] });
+    expect(fromUnknown(httpException(422, 'plain')).options.details).toEqual({ errors: [issueOf('plain')] });
     expect(fromUnknown(httpException(422, { message: [{ a: 1 }] })).options.details).toEqual({ errors: [] });
   });
 
-  test('a path that cannot be decoded is not a list of values', () => {
+  test('undecodable path is not reported as a list of values', () => {
     expect(fromUnknown(httpException(400, { message: 'x' }, new URIError('x'))).code).toBe('invalid_request');
   });
 
-  test("a supplier's refusal is never taken for the caller's", () => {
+  test("supplier's refusal is never attributed to the client", () => {
     for (const error of [withFields({ status: 401 }), withFields({ statusCode: 403 }), { status: 402 }]) {
       expect(fromUnknown(error).code).toBe('internal_error');
     }
   });
 });
 
-describe('anything else is an internal error with its cause', () => {
-  const revoked = Proxy.revocable({}, {});
-  revoked.revoke();
-  const circular = new Error('loop');
-  circular.cause = circular;
-  const throwing = (name: string): object =>
+describe('Unknown errors', () => {
+  const revokedProxy = Proxy.revocable({}, {});
+  revokedProxy.revoke();
+  const circularError = new Error('loop');
+  circularError.cause = circularError;
+  const throwingGetter = (name: string): object =>
     Object.defineProperty({}, name, {
       get() {
         throw new Error('no');
@@ -139,23 +139,23 @@ describe('anything else is an internal error with its cause', () => {
     ['an object without a prototype', Object.create(null)],
     ['an array', []],
     ['an error', new TypeError('x')],
-    ['an error that causes itself', circular],
-    ['a revoked proxy', revoked.proxy],
-    ['a throwing code', throwing('code')],
-    ['a throwing type', throwing('type')],
-    ['a throwing cause', throwing('cause')],
+    ['an error that causes itself', circularError],
+    ['a revoked proxy', revokedProxy.proxy],
+    ['a throwing code', throwingGetter('code')],
+    ['a throwing type', throwingGetter('type')],
+    ['a throwing cause', throwingGetter('cause')],
     ['a throwing getStatus', { getStatus: () => Number(Symbol()), getResponse: () => ({}) }],
     ['a status of nonsense', { getStatus: () => 'x', getResponse: () => ({}) }],
     ['a status that is no status', { getStatus: () => NaN, getResponse: () => ({}) }],
-  ])('%s', (_name, error) => {
+  ])('become an internal error with their cause: %s', (_name, error) => {
     const result = fromUnknown(error);
     expect(result.code).toBe('internal_error');
     expect(Object.is(result.cause, error)).toBe(true);
     expect(() => renderGateway(result, 'x')).not.toThrow();
   });
 
-  test('even with a polluted prototype', () => {
-    const polluted = Object.prototype as unknown as Record<string, unknown>;
+  test('become an internal error even with a polluted prototype', () => {
+    const objectPrototype = Object.prototype as unknown as Record<string, unknown>;
     const pollution = {
       code: '08006',
       type: 'entity.too.large',
@@ -163,12 +163,12 @@ describe('anything else is an internal error with its cause', () => {
       getStatus: 404,
     };
     try {
-      Object.assign(polluted, pollution);
+      Object.assign(objectPrototype, pollution);
       for (const error of [{}, [], new Error('x'), 'x', undefined]) {
         expect(fromUnknown(error).code).toBe('internal_error');
       }
     } finally {
-      for (const name of Object.keys(pollution)) delete polluted[name];
+      for (const name of Object.keys(pollution)) delete objectPrototype[name];
     }
   });
 });

@@ -11,7 +11,7 @@ import {
 const largest = 2n ** 63n - 1n;
 const anyNano = fc.bigInt({ min: -largest, max: largest });
 
-describe('reading dollars', () => {
+describe('Parsing dollars', () => {
   test.each<[string | number, bigint]>([
     ['12.34', 12_340_000_000n],
     ['0', 0n],
@@ -27,7 +27,7 @@ describe('reading dollars', () => {
     [0.1 + 0.2 - 0.00000000000000004, 300_000_000n],
     [1e-7, 100n],
     [19.99, 1_999n * nanoPerCent],
-  ])('%p', (value, nano) => {
+  ])('%p is parsed exactly', (value, nano) => {
     expect(parseUsd(value)).toBe(nano);
   });
 
@@ -57,12 +57,12 @@ describe('reading dollars', () => {
     [-Infinity],
     [1e300],
     [0.1 + 0.2],
-  ])('%p is refused', (value) => {
+  ])('%p is rejected', (value) => {
     expect(() => parseUsd(value as string)).toThrow(RangeError);
   });
 });
 
-describe('writing dollars', () => {
+describe('Formatting dollars', () => {
   test.each<[bigint, string, string]>([
     [0n, '0', '0.00'],
     [1n, '0.000000001', '0.00'],
@@ -74,31 +74,32 @@ describe('writing dollars', () => {
     [100_000_000_000n, '100', '100.00'],
     [12_340_000_000n, '12.34', '12.34'],
     [999_999_999_999n, '999.999999999', '1000.00'],
-  ])('%p', (nano, exact, cents) => {
+  ])('%p is formatted exactly', (nano, exact, cents) => {
     expect(formatUsd(nano)).toBe(exact);
     expect(formatUsd(nano, { fixed: 2 })).toBe(cents);
   });
 
-  test('other numbers of decimals', () => {
+  test('formats with a given number of decimals and rejects unsupported ones', () => {
     expect(formatUsd(1_500_000_000n, { fixed: 0 })).toBe('2');
     expect(formatUsd(1_500_000_000n, { fixed: 9 })).toBe('1.500000000');
-    for (const fixed of [-1, 10, 1.5]) expect(() => formatUsd(1n, { fixed })).toThrow(RangeError);
+    for (const decimals of [-1, 10, 1.5])
+      expect(() => formatUsd(1n, { fixed: decimals })).toThrow(RangeError);
   });
 
-  test('the exact text reads back', () => {
+  test('exact text parses back to the same amount', () => {
     fc.assert(fc.property(anyNano, (nano) => expect(parseUsd(formatUsd(nano))).toBe(nano)));
   });
 
-  test('the rounded text is within half a cent', () => {
+  test('rounded text is within half a cent', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n }), (nano) => {
-        const off = parseUsd(formatUsd(nano, { fixed: 2 })) - nano;
-        expect((off < 0n ? -off : off) <= nanoPerCent / 2n).toBe(true);
+        const deviation = parseUsd(formatUsd(nano, { fixed: 2 })) - nano;
+        expect((deviation < 0n ? -deviation : deviation) <= nanoPerCent / 2n).toBe(true);
       }),
     );
   });
 
-  test('the JSON number reads back up to a million dollars', () => {
+  test('JSON number parses back to the same amount up to a million dollars', () => {
     const million = 1_000_000n * nanoPerUsd;
     fc.assert(
       fc.property(fc.bigInt({ min: -million, max: million }), (nano) => {
@@ -109,7 +110,7 @@ describe('writing dollars', () => {
   });
 });
 
-describe('a top-up', () => {
+describe('Top-up charge', () => {
   test.each([
     [0n, 0n],
     [1n, 2n],
@@ -120,7 +121,7 @@ describe('a top-up', () => {
     expect(chargeForNet(net)).toBe(charge);
   });
 
-  test('is the smallest charge that leaves the net after five per cent', () => {
+  test('is the smallest charge that leaves the net amount after five per cent', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 1n, max: 10n ** 12n }), (net) => {
         const charge = chargeForNet(net);

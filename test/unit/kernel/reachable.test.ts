@@ -6,11 +6,11 @@ import { type ErrorCode, isErrorCode, reachableCodes } from '../../../src/kernel
 const source = join(__dirname, '../../../src');
 
 /**
- * A code can be reached that stands in the first argument of `fault(…)`, or in a constant of the file that it
- * names. So can one that something called `code` is given.
+ * Returns the codes that appear as first argument of `fault(…)`, directly or by a constant of the file, or that are
+ * assigned to something named `code`.
  */
 function raisedCodes(): Set<ErrorCode> {
-  const raised = new Set<ErrorCode>();
+  const codes = new Set<ErrorCode>();
   for (const entry of readdirSync(source, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile() || !entry.name.endsWith('.ts')) continue;
     const path = join(entry.parentPath, entry.name);
@@ -21,30 +21,30 @@ function raisedCodes(): Set<ErrorCode> {
         .flatMap(({ declarationList }) => declarationList.declarations)
         .map(({ name, initializer }) => [name.getText(), initializer]),
     );
-    const collect = (node: ts.Node): void => {
-      if (ts.isStringLiteral(node) && isErrorCode(node.text)) raised.add(node.text);
-      const named = ts.isIdentifier(node) ? constants.get(node.text) : undefined;
-      if (named !== undefined) {
+    const collectCodes = (node: ts.Node): void => {
+      if (ts.isStringLiteral(node) && isErrorCode(node.text)) codes.add(node.text);
+      const constantValue = ts.isIdentifier(node) ? constants.get(node.text) : undefined;
+      if (constantValue !== undefined) {
         constants.delete((node as ts.Identifier).text);
-        collect(named);
+        collectCodes(constantValue);
       }
-      node.forEachChild(collect);
+      node.forEachChild(collectCodes);
     };
     const visit = (node: ts.Node): void => {
-      const makesFault =
+      const isFaultCall =
         (ts.isCallExpression(node) || ts.isNewExpression(node)) &&
         /^(fault|Fault)$/.test(node.expression.getText());
-      if (makesFault && node.arguments?.[0] !== undefined) collect(node.arguments[0]);
-      const namesCode =
+      if (isFaultCall && node.arguments?.[0] !== undefined) collectCodes(node.arguments[0]);
+      const isCodeAssignment =
         (ts.isPropertyAssignment(node) || ts.isVariableDeclaration(node)) && node.name.getText() === 'code';
-      if (namesCode && node.initializer !== undefined) collect(node.initializer);
+      if (isCodeAssignment && node.initializer !== undefined) collectCodes(node.initializer);
       node.forEachChild(visit);
     };
     if (!path.includes('errors/data')) visit(file);
   }
-  return raised;
+  return codes;
 }
 
-test('the catalogue says of exactly those codes that they are reachable which the source raises', () => {
+test('catalogue marks exactly the codes that the source raises as reachable', () => {
   expect([...reachableCodes].sort()).toEqual([...raisedCodes()].sort());
 });

@@ -11,21 +11,21 @@ import {
 } from '../../../src/kernel';
 
 const id = '0195b2e0-0000-7000-8000-000000000001';
-const everything: FaultInit = {
+const allOptions: FaultInit = {
   message: 'The budget is spent.',
   param: 'max_tokens',
   details: { needed_usd: 1.5, exact: 12n },
   resetsAt: new Date('2026-12-01T00:00:00Z'),
 };
-const limited = 'Too many requests in a short time. Wait as long as the Retry-After header says.';
+const rateLimitMessage = 'Too many requests in a short time. Wait as long as the Retry-After header says.';
 
-describe('a fault', () => {
+describe('Fault', () => {
   test('carries its code, status and texts', () => {
     const cause = new Error('inner');
-    const thrown = fault('model_not_found', { param: 'model', cause });
-    expect(thrown).toBeInstanceOf(Error);
-    expect(thrown).toMatchObject({ name: 'Fault', code: 'model_not_found', status: 404, cause });
-    expect(thrown.message).toBe(`model_not_found - ${thrown.humanMessage}`);
+    const modelFault = fault('model_not_found', { param: 'model', cause });
+    expect(modelFault).toBeInstanceOf(Error);
+    expect(modelFault).toMatchObject({ name: 'Fault', code: 'model_not_found', status: 404, cause });
+    expect(modelFault.message).toBe(`model_not_found - ${modelFault.humanMessage}`);
     expect(fault('upstream_error', { message: 'Gone.', status: 504 })).toMatchObject({
       status: 504,
       humanMessage: 'Gone.',
@@ -33,7 +33,7 @@ describe('a fault', () => {
     });
   });
 
-  test('captures a stack for our own failures only, and leaves the limit alone', () => {
+  test('captures a stack for internal errors only and keeps the stack trace limit', () => {
     const limit = Error.stackTraceLimit;
     expect(fault('invalid_api_key').stack).not.toContain('    at ');
     expect(fault('internal_error').stack).toContain('render.test');
@@ -47,8 +47,8 @@ describe('a fault', () => {
   });
 });
 
-describe('on the gateway', () => {
-  test('the object of the specification, with what is known and nothing else', () => {
+describe('Gateway error body', () => {
+  test('has the specified shape with known fields only', () => {
     expect(renderGateway(fault('rate_limit_exceeded'), id)).toEqual({
       status: 429,
       headers: { 'x-request-id': id, 'request-id': id, 'retry-after': '1' },
@@ -56,8 +56,8 @@ describe('on the gateway', () => {
         error: {
           code: 'rate_limit_exceeded',
           type: 'rate_limit_error',
-          message: `rate_limit_exceeded - ${limited}`,
-          human_message: limited,
+          message: `rate_limit_exceeded - ${rateLimitMessage}`,
+          human_message: rateLimitMessage,
           param: null,
           request_id: id,
           retryable: true,
@@ -67,8 +67,8 @@ describe('on the gateway', () => {
     });
   });
 
-  test('all the fields', () => {
-    expect(renderGateway(fault('budget_exceeded', everything), id)).toEqual({
+  test('contains every field', () => {
+    expect(renderGateway(fault('budget_exceeded', allOptions), id)).toEqual({
       status: 402,
       headers: { 'x-request-id': id, 'request-id': id, 'x-should-retry': 'false' },
       body: {
@@ -88,12 +88,12 @@ describe('on the gateway', () => {
     });
   });
 
-  test('validation errors are a 400', () => {
+  test('reports validation errors as 400', () => {
     expect(renderGateway(fault('validation_error'), id).status).toBe(400);
     expect(renderMessages(fault('validation_error'), id).status).toBe(400);
   });
 
-  test('a status of its own takes its category along', () => {
+  test('takes the type of an overridden status', () => {
     expect(renderGateway(fault('upstream_error', { status: 503 }), id)).toMatchObject({
       status: 503,
       headers: { 'retry-after': '1' },
@@ -101,7 +101,7 @@ describe('on the gateway', () => {
     });
   });
 
-  test('details that JSON cannot hold are left out', () => {
+  test('omits details that JSON cannot represent', () => {
     const loop: Record<string, unknown> = {};
     loop.self = loop;
     const { body } = renderGateway(fault('conflict', { details: loop, resetsAt: new Date(NaN) }), id);
@@ -110,7 +110,7 @@ describe('on the gateway', () => {
   });
 });
 
-describe('headers', () => {
+describe('Error headers', () => {
   test.each([
     [0, '1'],
     [0.2, '1'],
@@ -125,7 +125,7 @@ describe('headers', () => {
     );
   });
 
-  test('for every code: Retry-After on 429 and 503 that a retry may mend, x-should-retry where a retry is wrong', () => {
+  test('Retry-After is sent for retryable 429 and 503, and x-should-retry for non-retryable codes', () => {
     for (const [code, { status, retryable }] of catalogue) {
       const { headers } = renderGateway(fault(code), id);
       expect([code, headers['retry-after']]).toEqual([
@@ -137,8 +137,8 @@ describe('headers', () => {
   });
 });
 
-describe('on the messages surface', () => {
-  test('the shape and the vocabulary of that dialect', () => {
+describe('Messages error body', () => {
+  test('has the shape and vocabulary of the dialect', () => {
     expect(renderMessages(fault('invalid_api_key'), id)).toMatchObject({
       status: 401,
       headers: { 'request-id': id, 'x-should-retry': 'false' },
@@ -163,7 +163,7 @@ describe('on the messages surface', () => {
     'overloaded_error',
   ];
 
-  test('no code leaves the vocabulary', () => {
+  test('maps every code to the vocabulary', () => {
     const bodies = [...catalogue.keys()].map((code) => renderMessages(fault(code), id).body);
     const types = bodies.map(
       (body) => (JSON.parse(JSON.stringify(body)) as { error: { type: string } }).error.type,
@@ -174,10 +174,10 @@ describe('on the messages surface', () => {
   test.each([
     [{ message: 'prompt is too long: 250000 tokens > 200000 maximum' }],
     ['prompt is too long: 250000 tokens > 200000 maximum'],
-  ])("the supplier's own words follow the separator, here and on the other routes", (supplier) => {
+  ])("supplier's message follows the separator in every dialect", (supplier) => {
     const text = 'Shorten it. prompt is too long: 250000 tokens > 200000 maximum';
-    for (const render of [renderMessages, renderGateway]) {
-      const { body } = render(
+    for (const renderError of [renderMessages, renderGateway]) {
+      const { body } = renderError(
         fault('context_length_exceeded', { message: 'Shorten it.', details: { supplier } }),
         id,
       );
@@ -189,10 +189,10 @@ describe('on the messages surface', () => {
 
   // Issue: "Input is too long." (Bedrock) gets a prefix, so Claude Code's recovery does not start.
   test.each(['Input is too long.', 'Input is too long for requested model.'])(
-    'an answer to Messages begins with the words %j, by which Claude Code knows them',
+    'starts a Messages error with %j, which Claude Code recognises',
     (message) => {
       const problem = fault('context_length_exceeded', { details: { supplier: { message } } });
-      const { human_message: shown, ...error } = (
+      const { human_message: displayedMessage, ...error } = (
         renderMessages(problem, id).body as { error: Record<string, unknown> }
       ).error;
       expect(error).toMatchObject({
@@ -200,14 +200,14 @@ describe('on the messages surface', () => {
         code: 'context_length_exceeded',
         message,
       });
-      expect(shown).toMatch(/^Input and requested output together .* Input is too long/);
+      expect(displayedMessage).toMatch(/^Input and requested output together .* Input is too long/);
       expect(renderGateway(problem, id).body).toMatchObject({
         error: { message: expect.stringMatching(/^context_length_exceeded - /) as string },
       });
     },
   );
 
-  test('other details are no words', () => {
+  test('ignores other details as messages', () => {
     for (const supplier of [null, 7, { message: 7 }, {}, '']) {
       const { body } = renderMessages(
         fault('context_length', { message: 'Shorten it.', details: { supplier } }),
@@ -218,18 +218,18 @@ describe('on the messages surface', () => {
   });
 });
 
-describe('in the portal', () => {
-  test('the legacy fields and the new ones', () => {
-    const human = catalogue.get('user_not_found')!.humanMessage;
+describe('Portal error body', () => {
+  test('contains the legacy fields and the new ones', () => {
+    const humanMessage = catalogue.get('user_not_found')!.humanMessage;
     expect(renderPortal(fault('user_not_found'), id)).toEqual({
       status: 404,
       headers: { 'x-request-id': id, 'request-id': id, 'x-should-retry': 'false' },
       body: {
-        error: human,
-        detail: human,
+        error: humanMessage,
+        detail: humanMessage,
         code: 'user_not_found',
-        message: `user_not_found - ${human}`,
-        human_message: human,
+        message: `user_not_found - ${humanMessage}`,
+        human_message: humanMessage,
         param: null,
         request_id: id,
         retryable: false,
@@ -238,7 +238,7 @@ describe('in the portal', () => {
     });
   });
 
-  test('validation errors are a 422 with a list', () => {
+  test('reports validation errors as 422 with a list', () => {
     const issues = [{ loc: ['query', 'days'], msg: 'must be a number', type: 'int_parsing' }];
     expect(renderPortal(validationFault(issues), id)).toMatchObject({
       status: 422,
@@ -263,7 +263,7 @@ describe('in the portal', () => {
         { loc: ['body'], msg: 'No.', type: 'json' },
       ].map((issue) => ({ status: 422, body: { code: 'validation_error', detail: [issue] } })),
     );
-    // A message that concerns no parameter stays as it is.
+    // A message that is not about a parameter is unchanged.
     expect(renderPortal(fault('invalid_request', { message: 'No.' }), id)).toMatchObject({
       status: 400,
       body: { code: 'invalid_request', detail: 'No.' },
@@ -271,7 +271,7 @@ describe('in the portal', () => {
     expect(renderPortal(fault('validation_error', { status: 400 }), id).status).toBe(400);
   });
 
-  test('a page gets a plain model', () => {
+  test('page gets a plain view model', () => {
     expect(renderPageModel(fault('service_unavailable', { retryAfterSeconds: 5 }), id)).toEqual({
       status: 503,
       code: 'service_unavailable',
@@ -290,20 +290,20 @@ describe('in the portal', () => {
   });
 });
 
-describe('within a stream', () => {
-  const interrupted = fault('stream_interrupted', { message: 'It\nbroke.' });
+describe('Stream error event', () => {
+  const interruptedFault = fault('stream_interrupted', { message: 'It\nbroke.' });
   const dataOf = (text: string): unknown => JSON.parse(/^data: (.*)$/m.exec(text)![1]!);
 
-  test('chat: the error object, and no [DONE]', () => {
-    const text = sseFault('chat', interrupted, id);
+  test('Chat Completions stream error is the error object without [DONE]', () => {
+    const text = sseFault('chat', interruptedFault, id);
     expect(text).toMatch(/^data: [^\n]*\n\n$/);
     expect(text).not.toContain('[DONE]');
-    expect(dataOf(text)).toEqual(renderGateway(interrupted, id).body);
+    expect(dataOf(text)).toEqual(renderGateway(interruptedFault, id).body);
   });
 
-  test('messages: an error event', () => {
-    const text = sseFault('messages', interrupted, id);
+  test('Messages stream error is an error event', () => {
+    const text = sseFault('messages', interruptedFault, id);
     expect(text).toMatch(/^event: error\ndata: [^\n]*\n\n$/);
-    expect(dataOf(text)).toEqual(renderMessages(interrupted, id).body);
+    expect(dataOf(text)).toEqual(renderMessages(interruptedFault, id).body);
   });
 });

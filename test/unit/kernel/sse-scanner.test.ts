@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { type SseEvent, SseScanner, formatComment, formatEvent, ssePing } from '../../../src/kernel';
 
-interface Seen {
+interface ScannedEvent {
   event?: string;
   id?: string;
   retry?: number;
@@ -9,7 +9,7 @@ interface Seen {
   complete: boolean;
 }
 
-const seen = ({ event, id, retry, data, complete }: SseEvent): Seen => ({
+const toScannedEvent = ({ event, id, retry, data, complete }: SseEvent): ScannedEvent => ({
   ...(event === undefined ? {} : { event }),
   ...(id === undefined ? {} : { id }),
   ...(retry === undefined ? {} : { retry }),
@@ -17,28 +17,28 @@ const seen = ({ event, id, retry, data, complete }: SseEvent): Seen => ({
   complete,
 });
 
-function scan(pieces: Iterable<Uint8Array>, options: { everyBlock?: boolean } = {}): Seen[] {
-  const events: Seen[] = [];
-  const scanner = new SseScanner({ ...options, onEvent: (event) => events.push(seen(event)) });
+function scan(pieces: Iterable<Uint8Array>, options: { everyBlock?: boolean } = {}): ScannedEvent[] {
+  const events: ScannedEvent[] = [];
+  const scanner = new SseScanner({ ...options, onEvent: (event) => events.push(toScannedEvent(event)) });
   for (const piece of pieces) expect(scanner.push(piece)).toBeUndefined();
   expect(scanner.end()).toBeUndefined();
   return events;
 }
 
-function* bytewise(bytes: Buffer): Generator<Uint8Array> {
+function* splitBytewise(bytes: Buffer): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += 1) yield bytes.subarray(at, at + 1);
 }
 
-function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
-  const sorted = [
+function cutAt(bytes: Buffer, places: readonly number[]): Buffer[] {
+  const positions = [
     0,
     ...places.map((place) => place % (bytes.length + 1)).sort((a, b) => a - b),
     bytes.length,
   ];
-  return sorted.slice(1).map((to, index) => bytes.subarray(sorted[index], to));
+  return positions.slice(1).map((to, index) => bytes.subarray(positions[index], to));
 }
 
-const chat = [
+const chatTranscript = [
   '\ufeff: connected\n\n',
   'data: {"id":"c1","choices":[{"delta":{"role":"assistant"}}]}\n\n',
   'data: {"choices":[{"delta":{"content":"Grüezi 😀 — dvě"}}]}\n\n',
@@ -54,7 +54,7 @@ const messages = [
   'event: message_stop\ndata: {"type":"message_stop"}\n\n',
 ].join('');
 
-const odd = [
+const oddTranscript = [
   'data\n\n',
   'data:\n\n',
   'data: a\ndata\ndata:  b\n\n',
@@ -64,9 +64,9 @@ const odd = [
   'data: {"last":"without a blank line"}\n',
 ].join('');
 
-const golden: Record<string, { text: string; events: Seen[] }> = {
+const goldenTranscripts: Record<string, { text: string; events: ScannedEvent[] }> = {
   chat: {
-    text: chat,
+    text: chatTranscript,
     events: [
       { data: '{"id":"c1","choices":[{"delta":{"role":"assistant"}}]}', complete: true },
       { data: '{"choices":[{"delta":{"content":"Grüezi 😀 — dvě"}}]}', complete: true },
@@ -90,7 +90,7 @@ const golden: Record<string, { text: string; events: Seen[] }> = {
     ],
   },
   odd: {
-    text: odd,
+    text: oddTranscript,
     events: [
       { data: '', complete: true },
       { data: '', complete: true },
@@ -113,28 +113,28 @@ const golden: Record<string, { text: string; events: Seen[] }> = {
 
 const lineEnds: Record<string, string> = { LF: '\n', CRLF: '\r\n', CR: '\r' };
 
-describe.each(Object.entries(golden))('transcript: %s', (_name, { text, events }) => {
-  describe.each(Object.entries(lineEnds))('with %s', (_end, lineEnd) => {
+describe.each(Object.entries(goldenTranscripts))('Transcript %s', (_name, { text, events }) => {
+  describe.each(Object.entries(lineEnds))('Line endings %s', (_end, lineEnd) => {
     const bytes = Buffer.from(text.replaceAll('\n', lineEnd));
 
-    test('in one piece', () => {
+    test('is scanned in one piece', () => {
       expect(scan([bytes])).toEqual(events);
     });
 
-    test('byte by byte', () => {
-      expect(scan(bytewise(bytes))).toEqual(events);
+    test('is scanned byte by byte', () => {
+      expect(scan(splitBytewise(bytes))).toEqual(events);
     });
 
-    test('cut in two at every place', () => {
-      for (let place = 0; place <= bytes.length; place += 1) {
-        expect(scan([bytes.subarray(0, place), bytes.subarray(place)])).toEqual(events);
+    test('is scanned in two pieces cut at every position', () => {
+      for (let position = 0; position <= bytes.length; position += 1) {
+        expect(scan([bytes.subarray(0, position), bytes.subarray(position)])).toEqual(events);
       }
     });
 
-    test('cut anywhere', () => {
+    test('is scanned in pieces cut anywhere', () => {
       fc.assert(
         fc.property(fc.array(fc.nat(), { maxLength: 12 }), (places) => {
-          expect(scan(cut(bytes, places))).toEqual(events);
+          expect(scan(cutAt(bytes, places))).toEqual(events);
         }),
         { numRuns: 50 },
       );
@@ -142,7 +142,7 @@ describe.each(Object.entries(golden))('transcript: %s', (_name, { text, events }
   });
 });
 
-test('line ends may be mixed', () => {
+test('line endings can be mixed', () => {
   const text = 'data: a\r\ndata: b\rdata: c\n\r\ndata: d\r\r\ndata: e\n\r';
   const events = [
     { data: 'a\nb\nc', complete: true },
@@ -150,35 +150,35 @@ test('line ends may be mixed', () => {
     { data: 'e', complete: true },
   ];
   expect(scan([Buffer.from(text)])).toEqual(events);
-  expect(scan(bytewise(Buffer.from(text)))).toEqual(events);
+  expect(scan(splitBytewise(Buffer.from(text)))).toEqual(events);
 });
 
-/** The format's own algorithm, as plainly as it can be written. */
-function reference(text: string): Seen[] {
-  const events: Seen[] = [];
+/** Reference implementation of the algorithm in the standard. */
+function scanByStandard(text: string): ScannedEvent[] {
+  const events: ScannedEvent[] = [];
   let current: { event?: string; data: string[] } = { data: [] };
   const lines = text.replace(/^\ufeff/, '').split(/\r\n|\r|\n/);
-  const last = lines.pop();
+  const rest = lines.pop();
   for (const line of lines) {
     if (line === '') {
       if (current.data.length > 0) events.push({ ...current, data: current.data.join('\n'), complete: true });
       current = { data: [] };
       continue;
     }
-    read(line, current);
+    readLine(line, current);
   }
-  if (last) read(last, current);
+  if (rest) readLine(rest, current);
   if (current.data.length > 0) events.push({ ...current, data: current.data.join('\n'), complete: false });
   return events;
 }
 
-function read(line: string, into: { event?: string; data: string[] }): void {
+function readLine(line: string, into: { event?: string; data: string[] }): void {
   const [, name, value = ''] = /^([^:]*)(?:: ?([^]*))?$/.exec(line) ?? [];
   if (name === 'data') into.data.push(value);
   if (name === 'event') into.event = value;
 }
 
-test('any sequence of lines, line ends and cuts reads as the format says', () => {
+test('any sequence of lines, line endings and cuts is scanned as the standard requires', () => {
   const line = fc.oneof(
     fc.constantFrom(
       '',
@@ -194,7 +194,7 @@ test('any sequence of lines, line ends and cuts reads as the format says', () =>
       'datax: n',
       'é',
     ),
-    // The reference knows no identifiers and no retry times.
+    // The reference supports neither identifiers nor retry times.
     fc.string({ maxLength: 6 }).map((text) => text.replaceAll(/[\r\n]/g, '').replace(/^(id|retry)/, '')),
   );
   const anyLineEnd = fc.constantFrom('\n', '\r\n', '\r');
@@ -204,15 +204,17 @@ test('any sequence of lines, line ends and cuts reads as the format says', () =>
       fc.array(fc.nat(), { maxLength: 8 }),
       (parts, places) => {
         const text = parts.map(([content, end]) => content + end).join('');
-        expect(scan(cut(Buffer.from(text), places))).toEqual(reference(text));
+        expect(scan(cutAt(Buffer.from(text), places))).toEqual(scanByStandard(text));
       },
     ),
     { numRuns: 500 },
   );
 });
 
-test('the raw views of all blocks tile the stream', () => {
-  const bytes = Buffer.from(`${chat}${messages.replaceAll('\n', '\r\n')}\r\n\r: x\r${odd}`);
+test('raw views of all blocks cover the stream without gaps', () => {
+  const bytes = Buffer.from(
+    `${chatTranscript}${messages.replaceAll('\n', '\r\n')}\r\n\r: x\r${oddTranscript}`,
+  );
   fc.assert(
     fc.property(fc.array(fc.nat(), { maxLength: 12 }), (places) => {
       const blocks: Buffer[] = [];
@@ -225,7 +227,7 @@ test('the raw views of all blocks tile the stream', () => {
           blocks.push(Buffer.from(event.raw));
         },
       });
-      for (const piece of cut(bytes, places)) scanner.push(piece);
+      for (const piece of cutAt(bytes, places)) scanner.push(piece);
       scanner.end();
       expect(Buffer.concat(blocks)).toEqual(bytes);
     }),
@@ -233,7 +235,7 @@ test('the raw views of all blocks tile the stream', () => {
   );
 });
 
-test('an event within one chunk is a view of it, not a copy', () => {
+test('event within one chunk is a view of it and not a copy', () => {
   const chunk = Buffer.from('data: one\n\ndata: two\n\n');
   const views: Buffer[] = [];
   new SseScanner({ onData: (data) => views.push(data) }).push(chunk);
@@ -241,27 +243,29 @@ test('an event within one chunk is a view of it, not a copy', () => {
   for (const view of views) expect(view.buffer).toBe(chunk.buffer);
 });
 
-test('what was handed out stays as it was while the scan goes on', () => {
+test('delivered data does not change while scanning continues', () => {
   const views: Buffer[] = [];
   const scanner = new SseScanner({ onData: (data) => views.push(data) });
-  const wanted = Array.from({ length: 50 }, (_, index) => `event number ${index}`);
-  for (const piece of bytewise(Buffer.from(wanted.map((data) => formatEvent({ data })).join('')))) {
-    // A reader that reuses its buffer.
-    const reused = Buffer.from(piece);
-    scanner.push(reused);
-    reused.fill(0);
+  const expectedData = Array.from({ length: 50 }, (_, index) => `event number ${index}`);
+  for (const piece of splitBytewise(
+    Buffer.from(expectedData.map((data) => formatEvent({ data })).join('')),
+  )) {
+    // Simulates a reader that reuses its buffer.
+    const reusedBuffer = Buffer.from(piece);
+    scanner.push(reusedBuffer);
+    reusedBuffer.fill(0);
   }
-  expect(views.map(String)).toEqual(wanted);
+  expect(views.map(String)).toEqual(expectedData);
 });
 
-test('plain byte arrays are welcome', () => {
-  const all = new TextEncoder().encode('xxdata: é\n\nxx');
+test('plain byte arrays are accepted', () => {
+  const bytes = new TextEncoder().encode('xxdata: é\n\nxx');
   const views: string[] = [];
-  new SseScanner({ onData: (data) => views.push(data.toString()) }).push(all.subarray(2, -2));
+  new SseScanner({ onData: (data) => views.push(data.toString()) }).push(bytes.subarray(2, -2));
   expect(views).toEqual(['é']);
 });
 
-test('the cheap way says whether the stream broke off', () => {
+test('data-only callback reports whether the event is complete', () => {
   const calls: [string, boolean][] = [];
   const scanner = new SseScanner({ onData: (data, complete) => calls.push([data.toString(), complete]) });
   scanner.push(Buffer.from('data: a\n\ndata: b'));
@@ -272,7 +276,7 @@ test('the cheap way says whether the stream broke off', () => {
   ]);
 });
 
-describe('an event that outgrows the bound', () => {
+describe('Oversized event', () => {
   const run = (pieces: Iterable<Uint8Array>) => {
     const views: string[] = [];
     const scanner = new SseScanner({ maxEventBytes: 32, onData: (data) => views.push(data.toString()) });
@@ -284,17 +288,17 @@ describe('an event that outgrows the bound', () => {
 
   test('ends the scan with a fault, however it arrives', () => {
     const bytes = Buffer.from(`${fits}${tooLarge}${fits}`);
-    const wanted = { views: ['x'.repeat(24)], end: 'provider_response_too_large' };
-    expect(run([bytes])).toMatchObject(wanted);
-    expect(run(bytewise(bytes))).toMatchObject(wanted);
+    const expectedResult = { views: ['x'.repeat(24)], end: 'provider_response_too_large' };
+    expect(run([bytes])).toMatchObject(expectedResult);
+    expect(run(splitBytewise(bytes))).toMatchObject(expectedResult);
   });
 
-  test('is refused before its end has come', () => {
+  test('is rejected before it is complete', () => {
     expect(run([Buffer.from('data: '), Buffer.from('x'.repeat(40))]).end).toBe('provider_response_too_large');
   });
 
-  test('one that just fits passes', () => {
-    expect(run(bytewise(Buffer.from(fits + fits)))).toEqual({
+  test('is accepted at exactly the maximum size', () => {
+    expect(run(splitBytewise(Buffer.from(fits + fits)))).toEqual({
       views: ['x'.repeat(24), 'x'.repeat(24)],
       codes: new Set([undefined]),
       end: undefined,
@@ -302,39 +306,39 @@ describe('an event that outgrows the bound', () => {
   });
 });
 
-test('a large event in tiny chunks, and many lines in one chunk, take linear time', () => {
-  const large = Buffer.from(formatEvent({ data: 'x'.repeat(2_000_000) }));
+test('large event in tiny chunks and many lines in one chunk take linear time', () => {
+  const largeEvent = Buffer.from(formatEvent({ data: 'x'.repeat(2_000_000) }));
   const views: number[] = [];
   const scanner = new SseScanner({ onData: (data) => views.push(data.length) });
-  // Quadratic work would end at the time limit of every test.
-  for (let at = 0; at < large.length; at += 7) scanner.push(large.subarray(at, at + 7));
+  // Quadratic work would fail by the test timeout.
+  for (let at = 0; at < largeEvent.length; at += 7) scanner.push(largeEvent.subarray(at, at + 7));
   scanner.push(Buffer.from('data: y\r\r'.repeat(300_000)));
   expect(views).toHaveLength(300_001);
   expect(views[0]).toBe(2_000_000);
 });
 
-describe('writing', () => {
-  test('an event', () => {
+describe('SSE formatting', () => {
+  test('writes an event', () => {
     expect(formatEvent({ data: '{"a":1}' })).toBe('data: {"a":1}\n\n');
     expect(formatEvent({ event: 'error', id: '3', data: 'x' })).toBe('event: error\nid: 3\ndata: x\n\n');
   });
 
-  test('a comment', () => {
+  test('writes a comment', () => {
     expect(ssePing).toBe(': ping\n\n');
     expect(formatComment('a\r\nb')).toBe(': a\n: b\n\n');
   });
 
-  test('a name cannot smuggle in another line', () => {
+  test('name cannot inject another line', () => {
     expect(() => formatEvent({ event: 'a\ndata: b', data: '' })).toThrow(RangeError);
     expect(() => formatEvent({ id: 'a\rb', data: '' })).toThrow(RangeError);
   });
 
-  test('what is written is read back', () => {
+  test('written events are scanned back unchanged', () => {
     const oneLine = fc.string({ unit: 'grapheme' }).map((text) => text.replaceAll(/[\r\n\0]/g, ''));
     fc.assert(
       fc.property(oneLine, fc.string({ unit: 'grapheme' }), fc.array(fc.nat()), (event, data, places) => {
         const bytes = Buffer.from(formatEvent({ event, data }));
-        expect(scan(cut(bytes, places))).toEqual([
+        expect(scan(cutAt(bytes, places))).toEqual([
           { event, data: data.replaceAll(/\r\n|\r/g, '\n'), complete: true },
         ]);
       }),

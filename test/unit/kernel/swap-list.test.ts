@@ -1,18 +1,18 @@
 import * as fc from 'fast-check';
 import { type SwapListMember, SwapList } from '../../../src/kernel';
 
-class Member implements SwapListMember {
+class ListMember implements SwapListMember {
   index = -1;
 }
 
-it('holds what was added and not removed, like a set', () => {
+it('contains what was added and not removed, like a set', () => {
   const member = fc.nat({ max: 19 });
   const move = fc.record({ comes: fc.boolean(), who: member });
   fc.assert(
     fc.property(fc.array(move, { maxLength: 200 }), (moves) => {
-      const members = Array.from({ length: 20 }, () => new Member());
-      const list = new SwapList<Member>();
-      const model = new Set<Member>();
+      const members = Array.from({ length: 20 }, () => new ListMember());
+      const list = new SwapList<ListMember>();
+      const model = new Set<ListMember>();
       for (const { comes, who } of moves) {
         const member = members[who]!;
         if (comes && model.has(member)) continue;
@@ -30,9 +30,9 @@ it('holds what was added and not removed, like a set', () => {
   );
 });
 
-it('lets members be removed while a copy is read', () => {
-  const list = new SwapList<Member>();
-  for (let count = 0; count < 10; count += 1) list.add(new Member());
+it('allows members to be removed while a copy is iterated', () => {
+  const list = new SwapList<ListMember>();
+  for (let count = 0; count < 10; count += 1) list.add(new ListMember());
   for (const member of list.all()) list.remove(member);
   expect(list.size).toBe(0);
 });

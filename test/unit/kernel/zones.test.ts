@@ -11,11 +11,11 @@ test.each([
   ['Europe/Atlantis', null],
   ['+01:00', null],
   ['', null],
-])('a zone has one name, that of today: %s', (name, today) => {
+])('legacy name of a zone is mapped to its current one: %s', (name, today) => {
   expect(canonicalZone(name)).toBe(today);
 });
 
-test('every zone that is offered has its own name, once', () => {
+test('every offered zone appears once under its current name', () => {
   expect(timeZones.filter((name) => canonicalZone(name) !== name)).toEqual([]);
   expect(new Set(timeZones).size).toBe(timeZones.length);
   expect(timeZones).not.toContain('Europe/Kiev');

@@ -3,7 +3,7 @@ import type { Caller } from '../../../src/keys';
 import { KeyCache } from '../../../src/keys/key-cache';
 import { readKeyChange } from '../../../src/keys/key-change';
 
-const admitted = (
+const admittedKey = (
   keyId: number,
   who: Partial<Caller['attribution']> = {},
   ...payerChain: readonly number[]
@@ -25,13 +25,14 @@ const admitted = (
   secretUntil: null,
 });
 
-test('the longest unused key makes room, and refusals only for refusals', () => {
+test('least recently used key is evicted, and cached refusals only evict refusals', () => {
   const cache = new KeyCache(3, 2);
-  for (const id of [1, 2, 3]) cache.put(`key ${id}`, admitted(id));
+  for (const id of [1, 2, 3]) cache.put(`key ${id}`, admittedKey(id));
   cache.get('key 1');
-  cache.put('key 4', admitted(4));
+  cache.put('key 4', admittedKey(4));
   expect([1, 2, 3, 4].filter((id) => cache.get(`key ${id}`) !== undefined)).toEqual([1, 3, 4]);
-  for (let made = 0; made < 100; made += 1) cache.put(`made up ${made}`, fault('invalid_api_key'));
+  for (let keyIndex = 0; keyIndex < 100; keyIndex += 1)
+    cache.put(`made up ${keyIndex}`, fault('invalid_api_key'));
   expect(cache.size).toEqual({ admitted: 3, refused: 2 });
 });
 
@@ -45,17 +46,17 @@ test.each([
   ['project 51', [1, 2, 3, 4, 5, 6]],
   ['anything 1', []],
   ['', []],
-])('the change "%s" leaves the keys it does not concern', (text, left) => {
+])('change "%s" keeps the keys it does not concern', (text, left) => {
   const cache = new KeyCache();
-  const known = [
-    admitted(1),
-    admitted(2, { userId: 20 }),
-    admitted(3, { organisationId: 30 }),
-    admitted(4, { departmentId: 40 }),
-    admitted(5, { projectId: 50 }),
-    admitted(6, {}, 60),
+  const cachedKeys = [
+    admittedKey(1),
+    admittedKey(2, { userId: 20 }),
+    admittedKey(3, { organisationId: 30 }),
+    admittedKey(4, { departmentId: 40 }),
+    admittedKey(5, { projectId: 50 }),
+    admittedKey(6, {}, 60),
   ];
-  for (const one of known) cache.put(`key ${one.caller.keyId}`, one);
+  for (const entry of cachedKeys) cache.put(`key ${entry.caller.keyId}`, entry);
   cache.put('refused', fault('invalid_api_key'));
   cache.forget(readKeyChange(text));
   expect([1, 2, 3, 4, 5, 6].filter((id) => cache.get(`key ${id}`) !== undefined)).toEqual(left);

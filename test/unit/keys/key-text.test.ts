@@ -3,19 +3,19 @@ import { maskKey } from '../../../src/keys';
 import { hashKey, generateKey, publicIdOf } from '../../../src/keys/key-text';
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const made = Array.from({ length: 2_000 }, generateKey);
+const generatedKeys = Array.from({ length: 2_000 }, generateKey);
 
-test('a key has its form, and its public id is found in it', () => {
-  for (const { publicId, text } of made) {
+test('key has the documented format and contains its public id', () => {
+  for (const { publicId, text } of generatedKeys) {
     expect(text).toMatch(/^svc_[0-9A-Za-z]{57}$/);
     expect(publicIdOf(text)).toBe(publicId);
     expect(text.slice(4, 12)).toBe(publicId);
   }
-  expect(new Set(made.map(({ text }) => text)).size).toBe(made.length);
-  expect(new Set(made.map(({ publicId }) => publicId)).size).toBe(made.length);
+  expect(new Set(generatedKeys.map(({ text }) => text)).size).toBe(generatedKeys.length);
+  expect(new Set(generatedKeys.map(({ publicId }) => publicId)).size).toBe(generatedKeys.length);
 });
 
-test('no change of one digit goes unnoticed, no two neighbours change places', () => {
+test('every changed digit and every swapped pair of neighbours is detected', () => {
   const { text } = generateKey();
   for (let at = 4; at < text.length; at += 1) {
     for (const digit of digits) {
@@ -27,9 +27,9 @@ test('no change of one digit goes unnoticed, no two neighbours change places', (
   }
 });
 
-test('nothing else is a key', () => {
+test('other texts are not keys', () => {
   const { text } = generateKey();
-  for (const other of [
+  for (const invalidText of [
     '',
     'svc_',
     text.slice(1),
@@ -39,7 +39,7 @@ test('nothing else is a key', () => {
     text + text,
     text.replace('_', '-'),
   ]) {
-    expect(publicIdOf(other)).toBeNull();
+    expect(publicIdOf(invalidText)).toBeNull();
   }
   fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 80 }), (any) => publicIdOf(any) === null));
   fc.assert(
@@ -47,19 +47,19 @@ test('nothing else is a key', () => {
   );
 });
 
-test('every digit is as likely as any other', () => {
+test('every digit is equally likely', () => {
   const counts = new Map<string, number>();
-  for (const { text } of made) {
+  for (const { text } of generatedKeys) {
     for (const digit of text.slice(4, 55)) counts.set(digit, (counts.get(digit) ?? 0) + 1);
   }
-  const expected = (made.length * 51) / digits.length;
+  const expected = (generatedKeys.length * 51) / digits.length;
   let deviation = 0;
   for (const digit of digits) deviation += ((counts.get(digit) ?? 0) - expected) ** 2 / expected;
-  // Chi-squared with 61 degrees of freedom: beyond this once in ten million runs; a careless remainder gives 450.
+  // Chi-squared with 61 degrees of freedom: exceeded once in ten million runs; a biased remainder gives 450.
   expect(deviation).toBeLessThan(140);
 });
 
-test('what is stored depends on every digit and on the pepper; what is shown gives nothing away', () => {
+test('stored hash depends on every digit and the pepper, and the displayed text does not reveal the secret', () => {
   const { publicId, text } = generateKey();
   expect(hashKey('pepper', text)).toHaveLength(32);
   expect(hashKey('pepper', text)).toEqual(hashKey('pepper', text));

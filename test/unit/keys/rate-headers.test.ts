@@ -11,12 +11,12 @@ const headersFor = (limit: number, used: number, resetMs: number) => {
   return { remaining, reset };
 };
 
-describe('an answer tells the rate', () => {
-  it.each([0, 7, 999, 1_000, 1_007, 60_000, 1_234_567])('tells %d requests that are left', (left) => {
+describe('Rate limit headers', () => {
+  it.each([0, 7, 999, 1_000, 1_007, 60_000, 1_234_567])('report %d remaining requests', (left) => {
     expect(headersFor(left, 0, 0).remaining).toBe(String(left));
   });
 
-  it('tells any number of them, and any time', () => {
+  it('report any number of remaining requests and any reset time', () => {
     fc.assert(
       fc.property(fc.nat(2 ** 31 - 1), fc.nat(10_000_000), fc.nat(86_400_000), (limit, used, resetMs) => {
         const { remaining, reset } = headersFor(limit, used, resetMs);

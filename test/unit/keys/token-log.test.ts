@@ -1,64 +1,68 @@
 import fc from 'fast-check';
 import { LocalTokens } from '../../../src/keys/rate/token-log';
 
-const MINUTE = 60_000;
-const LIMIT = 100;
-const window = { key: 'k', limit: LIMIT, windowMs: MINUTE };
+const MINUTE_MS = 60_000;
+const TOKEN_LIMIT = 100;
+const window = { key: 'k', limit: TOKEN_LIMIT, windowMs: MINUTE_MS };
 
-interface Step {
+interface TokenStep {
   readonly gap: number;
   readonly tokens: number;
-  /** It took this in the end, which is known after so many steps. */
+  /** Actual usage, known after the given number of steps. */
   readonly actual: number;
   readonly after: number;
 }
 
 const steps = fc.array(
   fc.record({
-    gap: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 9_000 }), fc.constantFrom(MINUTE - 1, MINUTE)),
-    tokens: fc.integer({ min: 0, max: LIMIT + 10 }),
-    actual: fc.integer({ min: 0, max: LIMIT }),
+    gap: fc.oneof(
+      fc.constant(0),
+      fc.integer({ min: 1, max: 9_000 }),
+      fc.constantFrom(MINUTE_MS - 1, MINUTE_MS),
+    ),
+    tokens: fc.integer({ min: 0, max: TOKEN_LIMIT + 10 }),
+    actual: fc.integer({ min: 0, max: TOKEN_LIMIT }),
     after: fc.integer({ min: 0, max: 6 }),
   }),
   { minLength: 1, maxLength: 120 },
 );
 
-interface Counted {
+interface CountedTokens {
   readonly at: number;
   readonly id: string;
   tokens: number;
 }
 
-/** The same by looking at everything each time. */
-class Model {
-  counted: Counted[] = [];
+/** Reference model that scans every entry each time. */
+class TokenLogModel {
+  counted: CountedTokens[] = [];
 
   used(now: number): number {
-    return this.counted.reduce((sum, { at, tokens }) => sum + (at > now - MINUTE ? tokens : 0), 0);
+    return this.counted.reduce((sum, { at, tokens }) => sum + (at > now - MINUTE_MS ? tokens : 0), 0);
   }
 }
 
-function play(given: readonly Step[], correct: (step: Step) => number | null): void {
+function play(sequence: readonly TokenStep[], correct: (step: TokenStep) => number | null): void {
   const local = new LocalTokens();
-  const model = new Model();
+  const model = new TokenLogModel();
   const due: { readonly at: number; readonly id: string; readonly tokens: number }[] = [];
   let now = 1_000;
-  for (const [place, step] of given.entries()) {
+  for (const [place, step] of sequence.entries()) {
     now += step.gap;
-    for (const one of due.filter(({ at }) => at === place)) {
-      local.correct(window, one.id, one.tokens);
-      const entry = model.counted.find(({ id }) => id === one.id);
-      if (entry !== undefined) entry.tokens = one.tokens;
+    for (const correction of due.filter(({ at }) => at === place)) {
+      local.correct(window, correction.id, correction.tokens);
+      const entry = model.counted.find(({ id }) => id === correction.id);
+      if (entry !== undefined) entry.tokens = correction.tokens;
     }
-    const before = model.used(now);
+    const usedBefore = model.used(now);
     const reading = local.take(window, String(place), step.tokens, now);
-    expect(reading.allowed).toBe(before + step.tokens <= LIMIT);
-    expect(reading.used).toBe(before + (reading.allowed ? step.tokens : 0));
+    expect(reading.allowed).toBe(usedBefore + step.tokens <= TOKEN_LIMIT);
+    expect(reading.used).toBe(usedBefore + (reading.allowed ? step.tokens : 0));
     if (!reading.allowed) {
       expect(reading.retryMs).toBeGreaterThan(0);
-      expect(reading.retryMs).toBeLessThanOrEqual(MINUTE);
-      if (step.tokens <= LIMIT)
-        expect(model.used(now + reading.retryMs) + step.tokens).toBeLessThanOrEqual(LIMIT);
+      expect(reading.retryMs).toBeLessThanOrEqual(MINUTE_MS);
+      if (step.tokens <= TOKEN_LIMIT)
+        expect(model.used(now + reading.retryMs) + step.tokens).toBeLessThanOrEqual(TOKEN_LIMIT);
       continue;
     }
     model.counted.push({ at: now, id: String(place), tokens: step.tokens });
@@ -67,31 +71,31 @@ function play(given: readonly Step[], correct: (step: Step) => number | null): v
   }
 }
 
-test('a call is let in exactly when its tokens fit into the last minute, whatever is corrected meanwhile', () => {
-  fc.assert(fc.property(steps, (given) => play(given, ({ actual }) => actual)));
+test('admits a call exactly when its tokens fit into the last minute, also with corrections', () => {
+  fc.assert(fc.property(steps, (sequence) => play(sequence, ({ actual }) => actual)));
 });
 
-test('without corrections upwards no minute ever holds more than the limit', () => {
+test('holds at most the limit in any minute when no correction is upwards', () => {
   fc.assert(
-    fc.property(steps, (given) => {
+    fc.property(steps, (sequence) => {
       const starts: { at: number; tokens: number }[] = [];
       const local = new LocalTokens();
       let now = 0;
-      for (const [place, { gap, tokens }] of given.entries()) {
+      for (const [place, { gap, tokens }] of sequence.entries()) {
         now += gap;
         if (local.take(window, String(place), tokens, now).allowed) starts.push({ at: now, tokens });
       }
       for (const { at: from } of starts) {
-        const within = starts.filter(({ at }) => at >= from && at < from + MINUTE);
-        expect(within.reduce((sum, { tokens }) => sum + tokens, 0)).toBeLessThanOrEqual(LIMIT);
+        const within = starts.filter(({ at }) => at >= from && at < from + MINUTE_MS);
+        expect(within.reduce((sum, { tokens }) => sum + tokens, 0)).toBeLessThanOrEqual(TOKEN_LIMIT);
       }
     }),
   );
 });
 
-test('keys whose minute is over are forgotten', () => {
+test('keys are forgotten after a minute', () => {
   const local = new LocalTokens();
   for (let key = 0; key < 100; key += 1) local.take({ ...window, key: String(key) }, 'one', 5, 1_000);
-  local.take({ ...window, key: 'later' }, 'one', 5, 1_000 + 2 * MINUTE);
+  local.take({ ...window, key: 'later' }, 'one', 5, 1_000 + 2 * MINUTE_MS);
   expect(local.size).toBe(1);
 });

@@ -7,11 +7,11 @@ const root = join(__dirname, '../../..');
 const groups = readRules(join(root, 'deploy/prometheus/rules'));
 const rules = groups.flatMap((group) => group.rules);
 const alerts = rules.filter(({ alert }) => alert !== undefined);
-const recorded = rules.flatMap(({ record }) => record ?? []);
+const recordedSeries = rules.flatMap(({ record }) => record ?? []);
 const runbooks = readdirSync(join(root, 'docs/runbooks')).map((name) => name.replace(/\.md$/, ''));
 
 const folder = join(root, 'deploy/grafana/dashboards');
-interface Panel {
+interface DashboardPanel {
   readonly title: string;
   readonly type: string;
   readonly targets?: readonly { readonly expr: string }[];
@@ -22,26 +22,26 @@ interface Dashboard {
   readonly uid: string;
   readonly title: string;
   readonly schemaVersion: number;
-  readonly panels: readonly Panel[];
+  readonly panels: readonly DashboardPanel[];
 }
-const dashboards = readdirSync(folder).map((name) => ({
+const dashboardFiles = readdirSync(folder).map((name) => ({
   name,
   dashboard: JSON.parse(readFileSync(join(folder, name), 'utf8')) as Dashboard,
 }));
-const panels = dashboards.flatMap(({ name, dashboard }) =>
+const panels = dashboardFiles.flatMap(({ name, dashboard }) =>
   dashboard.panels.map((panel) => ({ ...panel, name: `${name}: ${panel.title}` })),
 );
 
-const known = new Set([...declaredMetrics().map(({ name }) => name), ...recorded]);
-const unknownIn = (expr: string): string[] => [...metricsIn(expr)].filter((name) => !known.has(name));
+const knownMetrics = new Set([...declaredMetrics().map(({ name }) => name), ...recordedSeries]);
+const unknownIn = (expr: string): string[] => [...metricsIn(expr)].filter((name) => !knownMetrics.has(name));
 
-test('every metric that a rule names is declared, and every recorded series is asked for', () => {
+test('every metric in a rule is declared, and every recorded series is used', () => {
   expect(rules.flatMap(({ expr }) => unknownIn(expr))).toEqual([]);
   const queries = [...alerts, ...panels.flatMap(({ targets = [] }) => targets)].map(({ expr }) => expr);
-  expect(recorded.filter((name) => !queries.some((expr) => metricsIn(expr).has(name)))).toEqual([]);
+  expect(recordedSeries.filter((name) => !queries.some((expr) => metricsIn(expr).has(name)))).toEqual([]);
 });
 
-test('every alert has its own name, a severity, a summary and a page', () => {
+test('every alert has a unique name, a severity, a summary and a runbook', () => {
   const names = alerts.map(({ alert }) => alert!);
   expect([...new Set(names)]).toEqual(names);
   for (const { alert, labels, annotations } of alerts) {
@@ -54,21 +54,18 @@ test('every alert has its own name, a severity, a summary and a page', () => {
 
 const sections = ['## What it means', '## What callers see', '## Look', '## Mend', '## Over'];
 
-test.each(runbooks)(
-  '%s says what it means, what callers see, how to look, to mend, and that it is over',
-  (name) => {
-    const text = readFileSync(join(root, 'docs/runbooks', `${name}.md`), 'utf8');
-    expect(text.split('\n')[0]).toBe(`# ${name}`);
-    expect(text.split('\n').filter((line) => line.startsWith('## '))).toEqual(sections);
-    const isPattern = (part: string): boolean => [...known].some((each) => each.startsWith(part));
-    expect(unknownIn(text).filter((part) => !isPattern(part))).toEqual([]);
-    for (const [, link = ''] of text.matchAll(/\]\(([^)#]+\.md)/g))
-      expect(readFileSync(join(root, 'docs/runbooks', link), 'utf8')).toContain('# ');
-  },
-);
+test.each(runbooks)('runbook %s has every required section', (name) => {
+  const text = readFileSync(join(root, 'docs/runbooks', `${name}.md`), 'utf8');
+  expect(text.split('\n')[0]).toBe(`# ${name}`);
+  expect(text.split('\n').filter((line) => line.startsWith('## '))).toEqual(sections);
+  const isMetricPrefix = (part: string): boolean => [...knownMetrics].some((each) => each.startsWith(part));
+  expect(unknownIn(text).filter((part) => !isMetricPrefix(part))).toEqual([]);
+  for (const [, link = ''] of text.matchAll(/\]\(([^)#]+\.md)/g))
+    expect(readFileSync(join(root, 'docs/runbooks', link), 'utf8')).toContain('# ');
+});
 
-test('every panel has a unit, the chosen data source, and queries of what exists', () => {
-  expect(dashboards.map(({ name }) => name)).toEqual(
+test('every panel has a unit, the selected data source and queries of known metrics', () => {
+  expect(dashboardFiles.map(({ name }) => name)).toEqual(
     ['money', 'nodes', 'queue', 'suppliers', 'traffic'].map((name) => `${name}.json`),
   );
   for (const { name, type, targets = [], fieldConfig, datasource } of panels) {
@@ -78,5 +75,5 @@ test('every panel has a unit, the chosen data source, and queries of what exists
     expect([name, fieldConfig?.defaults.unit]).toEqual([name, expect.any(String)]);
     expect([name, datasource?.uid]).toEqual([name, '${datasource}']);
   }
-  expect(new Set(dashboards.map(({ dashboard }) => dashboard.uid)).size).toBe(dashboards.length);
+  expect(new Set(dashboardFiles.map(({ dashboard }) => dashboard.uid)).size).toBe(dashboardFiles.length);
 });

@@ -23,14 +23,14 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const strong = (letter: string): string => `${letter}k3JxQ9vT7mZ2bW8nR5cY1dF6gH4sL0pA`;
-const external = 'postgres://app:w3ll-chosen@db.internal/switchboard';
+const strongSecret = (letter: string): string => `${letter}k3JxQ9vT7mZ2bW8nR5cY1dF6gH4sL0pA`;
+const externalUrl = 'postgres://app:w3ll-chosen@db.internal/switchboard';
 
 function load(env: Record<string, string> = {}, terminal = false): Settings {
   return loadSettings({ DATA_FOLDER: folder, ...env }, { terminal });
 }
 
-function faultsOf(env: Record<string, string>): Record<string, string> {
+function issuesOf(env: Record<string, string>): Record<string, string> {
   try {
     load(env);
   } catch (error) {
@@ -42,31 +42,36 @@ function faultsOf(env: Record<string, string>): Record<string, string> {
   return {};
 }
 
-test('a GitHub is found without an issuer, and is given no rules that it cannot keep', () => {
+test('GitHub identity provider needs no issuer and rejects rules that it cannot enforce', () => {
   const github = { IDP1_KIND: 'github', IDP1_CLIENT_ID: 'Iv1', IDP1_CLIENT_SECRET: 'secret' };
   expect(load(github).idp1Issuer).toBe('https://github.com');
   expect(load({ ...github, IDP1_ISSUER: 'https://git.acme.example' }).idp1Issuer).toBe(
     'https://git.acme.example',
   );
   expect(load({ IDP1_KIND: 'github' }).idp1Issuer).toBeUndefined();
-  expect(faultsOf({ ...github, IDP1_ROLES: 'staff=user' })).toHaveProperty('IDP1_ROLES');
-  expect(faultsOf({ IDP2_API_URL: 'https://git.acme.example/api/v3' })).toHaveProperty('IDP2_API_URL');
+  expect(issuesOf({ ...github, IDP1_ROLES: 'staff=user' })).toHaveProperty('IDP1_ROLES');
+  expect(issuesOf({ IDP2_API_URL: 'https://git.acme.example/api/v3' })).toHaveProperty('IDP2_API_URL');
 });
 
-test('roles of directories name the directory, a group and a role, and never the owner', () => {
-  const listed = 'ldap/staff:admins=platform_admin, ldap/staff:a:b=user,other/people:all=user';
-  expect(load({ EXTENSION_ROLES: listed }).extensionRoles).toEqual({
+test('directory role rules name a directory, a group and a role, but not the owner role', () => {
+  const roleRules = 'ldap/staff:admins=platform_admin, ldap/staff:a:b=user,other/people:all=user';
+  expect(load({ EXTENSION_ROLES: roleRules }).extensionRoles).toEqual({
     'ldap/staff': [
       ['admins', 'platform_admin'],
       ['a:b', 'user'],
     ],
     'other/people': [['all', 'user']],
   });
-  for (const wrong of ['admins=user', 'ldap/staff:admins=platform_owner', 'ldap:admins=user', 'ldap/staff:a'])
-    expect(faultsOf({ EXTENSION_ROLES: wrong })).toHaveProperty('EXTENSION_ROLES');
+  for (const invalidRule of [
+    'admins=user',
+    'ldap/staff:admins=platform_owner',
+    'ldap:admins=user',
+    'ldap/staff:a',
+  ])
+    expect(issuesOf({ EXTENSION_ROLES: invalidRule })).toHaveProperty('EXTENSION_ROLES');
 });
 
-test('an empty environment gives the defaults', () => {
+test('empty environment yields the defaults', () => {
   expect(load()).toMatchObject({
     environment: 'development',
     host: '127.0.0.1',
@@ -91,14 +96,14 @@ test('an empty environment gives the defaults', () => {
   });
 });
 
-test('every setting has a value or says what happens when it is unset', () => {
+test('every setting has a value or documents what happens when it is unset', () => {
   for (const setting of declaredSettings) {
     expect([setting.name, setting.default ?? setting.unset]).toEqual([setting.name, expect.any(String)]);
   }
   expect(new Set(declaredSettings.map(({ name }) => name)).size).toBe(declaredSettings.length);
 });
 
-test('values are read as what they are', () => {
+test('values are parsed to their types', () => {
   const settings = load({
     PORT: '0',
     DRAIN_TIMEOUT: '5m',
@@ -127,7 +132,7 @@ test('values are read as what they are', () => {
   });
 });
 
-test('settings are frozen to the bottom', () => {
+test('settings are deeply frozen', () => {
   const settings = load({ SUPPLIER_ALLOW: '10.0.0.0/8' });
   expect(settings).toBeInstanceOf(Settings);
   expect(Object.isFrozen(settings)).toBe(true);
@@ -135,11 +140,18 @@ test('settings are frozen to the bottom', () => {
   expect(Object.isFrozen(settings.supplierAllow[0])).toBe(true);
 });
 
-test('all faults come at once, in the order of the class, each with what was expected', () => {
-  const wrong = { PORT: 'eighty', LOG_LEVEL: 'loud', REDIS_URL: 'http://x', NODE_ENV: 'staging' };
-  expect(Object.keys(faultsOf(wrong))).toEqual(['NODE_ENV', 'PORT', 'REDIS_URL', 'LOG_LEVEL']);
-  expect(faultsOf(wrong)['PORT']).toBe('expected a whole number from 0 to 65535');
-  expect(() => load(wrong)).toThrow(/4 faults[^]*NODE_ENV: expected development \| production \| test/);
+test('all issues are reported at once, in class order, each with the expected value', () => {
+  const invalidEnvironment = {
+    PORT: 'eighty',
+    LOG_LEVEL: 'loud',
+    REDIS_URL: 'http://x',
+    NODE_ENV: 'staging',
+  };
+  expect(Object.keys(issuesOf(invalidEnvironment))).toEqual(['NODE_ENV', 'PORT', 'REDIS_URL', 'LOG_LEVEL']);
+  expect(issuesOf(invalidEnvironment)['PORT']).toBe('expected a whole number from 0 to 65535');
+  expect(() => load(invalidEnvironment)).toThrow(
+    /4 faults[^]*NODE_ENV: expected development \| production \| test/,
+  );
   expect(EXIT_CONFIGURATION).toBe(78);
 });
 
@@ -163,11 +175,11 @@ test.each([
   ['MAIL_FROM', ['nobody', 'A <b>', 'A <a@b> <c@d>', 'A <a@b>\r\nBcc: x@y']],
   ['METRICS_PORT', ['off', '70000']],
   ['HOST', ['a b', 'http://x', 'a/b']],
-])('%s refuses what it cannot mean', (name, values) => {
-  expect(values.filter((value) => faultsOf({ [name]: value })[name] === undefined)).toEqual([]);
+])('%s rejects invalid values', (name, values) => {
+  expect(values.filter((value) => issuesOf({ [name]: value })[name] === undefined)).toEqual([]);
 });
 
-test('a secret never stands in a fault', () => {
+test('issue never contains a secret', () => {
   const message = ((): string => {
     try {
       load({ DATABASE_URL: 'mysql://app:hunter22@db', NODE_ENV: 'production', MASTER_KEY: 'hunter22' });
@@ -181,24 +193,28 @@ test('a secret never stands in a fault', () => {
   expect(message).not.toContain('hunter22');
 });
 
-test('a file stands in for a value, without its last line break', () => {
+test('value is read from a file without its trailing line break', () => {
   const path = join(folder, 'redis');
   writeFileSync(path, 'redis://:word@cache:6379\n');
   expect(load({ REDIS_URL_FILE: path }).redisUrl).toBe('redis://:word@cache:6379');
-  expect(faultsOf({ REDIS_URL_FILE: path, REDIS_URL: 'redis://x' })['REDIS_URL']).toMatch(/given twice/);
-  expect(faultsOf({ REDIS_URL_FILE: join(folder, 'absent') })['REDIS_URL_FILE']).toMatch(/ENOENT/);
+  expect(issuesOf({ REDIS_URL_FILE: path, REDIS_URL: 'redis://x' })['REDIS_URL']).toMatch(/given twice/);
+  expect(issuesOf({ REDIS_URL_FILE: join(folder, 'absent') })['REDIS_URL_FILE']).toMatch(/ENOENT/);
   writeFileSync(path, '\n');
-  expect(faultsOf({ REDIS_URL_FILE: path })['REDIS_URL_FILE']).toBe('the file is empty');
+  expect(issuesOf({ REDIS_URL_FILE: path })['REDIS_URL_FILE']).toBe('the file is empty');
   writeFileSync(path, 'http://word');
-  expect(faultsOf({ REDIS_URL_FILE: path })['REDIS_URL']).toMatch(/expected an address/);
+  expect(issuesOf({ REDIS_URL_FILE: path })['REDIS_URL']).toMatch(/expected an address/);
 });
 
-describe('production', () => {
-  const production = { NODE_ENV: 'production', DATABASE_URL: external };
-  const secrets = { SESSION_SECRET: strong('a'), KEY_PEPPER: strong('b'), MASTER_KEY: strong('c') };
+describe('Production settings', () => {
+  const production = { NODE_ENV: 'production', DATABASE_URL: externalUrl };
+  const secrets = {
+    SESSION_SECRET: strongSecret('a'),
+    KEY_PEPPER: strongSecret('b'),
+    MASTER_KEY: strongSecret('c'),
+  };
 
-  test('takes real secrets', () => {
-    expect(load({ ...production, ...secrets })).toMatchObject({ masterKey: strong('c') });
+  test('accept strong secrets', () => {
+    expect(load({ ...production, ...secrets })).toMatchObject({ masterKey: strongSecret('c') });
     expect(readdirSync(folder)).toEqual([]);
   });
 
@@ -211,8 +227,8 @@ describe('production', () => {
     'pass-word-0123456789-abcdefghijklmnop',
     'a'.repeat(64),
     'abcabcabcabcabcabcabcabcabcabcabcabc',
-  ])('refuses %s', (placeholder) => {
-    expect(Object.keys(faultsOf({ ...production, ...secrets, KEY_PEPPER: placeholder }))).toEqual([
+  ])('reject %s', (placeholder) => {
+    expect(Object.keys(issuesOf({ ...production, ...secrets, KEY_PEPPER: placeholder }))).toEqual([
       'KEY_PEPPER',
     ]);
     expect(
@@ -220,23 +236,23 @@ describe('production', () => {
     ).toBe(placeholder);
   });
 
-  test('refuses a placeholder as the password of an address', () => {
+  test('reject a placeholder password in a URL', () => {
     const env = { ...production, ...secrets, DATABASE_URL: 'postgres://app:change-me@db/x' };
-    expect(Object.keys(faultsOf(env))).toEqual(['DATABASE_URL']);
+    expect(Object.keys(issuesOf(env))).toEqual(['DATABASE_URL']);
   });
 
-  test('with an external database every unset secret is a fault, and none is made up', () => {
-    expect(Object.keys(faultsOf(production))).toEqual(['SESSION_SECRET', 'KEY_PEPPER', 'MASTER_KEY']);
+  test('report every unset secret with an external database and generate none', () => {
+    expect(Object.keys(issuesOf(production))).toEqual(['SESSION_SECRET', 'KEY_PEPPER', 'MASTER_KEY']);
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('with the embedded database they are made', () => {
+  test('generate the secrets with the embedded database', () => {
     expect(load({ NODE_ENV: 'production' }).masterKey).toHaveLength(43);
   });
 });
 
-describe('created secrets', () => {
-  test('are kept, private and different from one another', () => {
+describe('Generated secrets', () => {
+  test('are stored privately and differ from one another', () => {
     const first = load();
     const second = load();
     const values = [first.sessionSecret, first.keyPepper, first.masterKey];
@@ -246,42 +262,42 @@ describe('created secrets', () => {
     expect(readdirSync(folder)).toEqual(['secrets.json']);
   });
 
-  test('give way to a secret that is set', () => {
+  test('are overridden by configured secrets', () => {
     const first = load();
     expect(load({ KEY_PEPPER: 'mine' })).toMatchObject({ keyPepper: 'mine', masterKey: first.masterKey });
   });
 
   test.each(['', '{', '{}', 'null', '{"sessionSecret":"a","keyPepper":"b"}', '[1]'])(
-    'a damaged file (%s) stops the boot and stays',
+    'are not replaced when their file is damaged (%s), and startup fails',
     (content) => {
       const path = join(folder, 'secrets.json');
       writeFileSync(path, content);
-      expect(faultsOf({})['DATA_FOLDER']).toMatch(/damaged; restore it/);
+      expect(issuesOf({})['DATA_FOLDER']).toMatch(/damaged; restore it/);
       expect(readFileSync(path, 'utf8')).toBe(content);
     },
   );
 
-  test('are never made beside a database that others were given for', () => {
+  test('are never generated for a database that was used with configured secrets', () => {
     mkdirSync(join(folder, 'postgres'));
-    const given = { SESSION_SECRET: 'one', KEY_PEPPER: 'two', MASTER_KEY: 'three' };
-    expect(faultsOf({ KEY_PEPPER: 'two' })).toEqual({
+    const configuredSecrets = { SESSION_SECRET: 'one', KEY_PEPPER: 'two', MASTER_KEY: 'three' };
+    expect(issuesOf({ KEY_PEPPER: 'two' })).toEqual({
       SESSION_SECRET: expect.stringMatching(/has a database and no secrets\.json/),
       MASTER_KEY: expect.stringMatching(/give the same here$/),
     });
-    expect(load(given).keyPepper).toBe('two');
+    expect(load(configuredSecrets).keyPepper).toBe('two');
     expect(readdirSync(folder)).toEqual(['postgres']);
-    // Half a restored installation is refused for what it is, by its database.
+    // A half-restored installation is refused with its own error, because of its database.
     writeFileSync(join(folder, 'restore-unfinished'), '');
-    expect(faultsOf({})).toEqual({});
+    expect(issuesOf({})).toEqual({});
   });
 
-  test('a data folder that cannot be one is a fault', () => {
+  test('invalid data folder is an issue', () => {
     writeFileSync(join(folder, 'file'), '');
-    expect(faultsOf({ DATA_FOLDER: join(folder, 'file', 'below') })).toHaveProperty('DATA_FOLDER');
+    expect(issuesOf({ DATA_FOLDER: join(folder, 'file', 'below') })).toHaveProperty('DATA_FOLDER');
   });
 
-  test('processes that start at the same time agree', async () => {
-    const script = `
+  test('are the same for processes that start at the same time', async () => {
+    const childScript = `
       const { transformFileSync } = require('@swc/core');
       require.extensions['.ts'] = (module, path) => module._compile(transformFileSync(path).code, path);
       const { readOrCreateSecrets } = require(process.argv[1]);
@@ -292,7 +308,7 @@ describe('created secrets', () => {
       process.stderr.write('ready');`;
     const source = join(__dirname, '../../../src/platform/config/secrets.ts');
     const children = Array.from({ length: 3 }, () =>
-      spawn(process.execPath, ['-e', script, source, folder], { timeout: 20_000 }),
+      spawn(process.execPath, ['-e', childScript, source, folder], { timeout: 20_000 }),
     );
     await Promise.all(children.map((child) => once(child.stderr, 'data')));
     const exits = children.map((child) => once(child, 'exit'));
@@ -304,14 +320,14 @@ describe('created secrets', () => {
   }, 25_000);
 });
 
-test('lines are pretty only for a person in development', () => {
+test('log lines are pretty only on a terminal in development', () => {
   expect(load({}, true).logFormat).toBe('pretty');
   expect(load({}, false).logFormat).toBe('json');
   expect(load({ NODE_ENV: 'production' }, true).logFormat).toBe('json');
   expect(load({ LOG_FORMAT: 'pretty' }, false).logFormat).toBe('pretty');
 });
 
-test('the table of effective settings hides what is secret and keeps what helps', () => {
+test('table of effective settings hides secrets and keeps the rest', () => {
   const rows = describeEffective(
     load({
       DATABASE_URL: 'postgres://app:hunter22@db.lan:5432/board?password=hunter22',
@@ -327,8 +343,8 @@ test('the table of effective settings hides what is secret and keeps what helps'
   expect(JSON.stringify(rows)).not.toContain('hunter22');
 });
 
-test('a name that is nearly a setting is pointed out, an ordinary environment is not', () => {
-  const ordinary = [
+test('misspelt setting is reported and other environment variables are not', () => {
+  const ordinaryNames = [
     'PATH',
     'HOME',
     'TERM',
@@ -340,10 +356,10 @@ test('a name that is nearly a setting is pointed out, an ordinary environment is
     'NODE_OPTIONS',
     'MAIL',
   ];
-  const known = ['PORT', 'DATABASE_URL', 'DATABASE_URL_FILE'];
-  expect(spellingWarnings(Object.fromEntries([...ordinary, ...known].map((name) => [name, 'x'])))).toEqual(
-    [],
-  );
+  const knownNames = ['PORT', 'DATABASE_URL', 'DATABASE_URL_FILE'];
+  expect(
+    spellingWarnings(Object.fromEntries([...ordinaryNames, ...knownNames].map((name) => [name, 'x']))),
+  ).toEqual([]);
   expect(
     spellingWarnings({ DATABSE_URL: 'x', PROT: 'x', LOG_LEVLE: 'x', POTR: 'x', REDIS_URI: 'x' }),
   ).toEqual([
@@ -353,30 +369,30 @@ test('a name that is nearly a setting is pointed out, an ordinary environment is
   ]);
 });
 
-test('the committed files say what the class says', () => {
+test('committed files match the settings class', () => {
   const root = join(__dirname, '../../..');
   expect(readFileSync(join(root, '.env.example'), 'utf8')).toBe(environmentExample());
   expect(readFileSync(join(root, 'docs/configuration.md'), 'utf8')).toBe(configurationPage());
 });
 
-test('a public address is production, whatever NODE_ENV says', () => {
+test('public base URL implies production regardless of NODE_ENV', () => {
   const environmentAt = (BASE_URL: string, NODE_ENV = 'development') =>
     load({ BASE_URL, NODE_ENV }).environment;
   for (const host of ['localhost', 'portal.localhost', '127.0.0.1', '[::1]'])
     expect(environmentAt(`http://${host}:3000`)).toBe('development');
   for (const host of ['models.example.com', '10.0.0.7', '127.example.com', 'localhost.example.com', '[::2]'])
-    for (const said of ['development', 'test', 'production'])
-      expect(environmentAt(`https://${host}`, said)).toBe('production');
+    for (const nodeEnv of ['development', 'test', 'production'])
+      expect(environmentAt(`https://${host}`, nodeEnv)).toBe('production');
 });
 
-test('payments are simulated on this machine alone, outside production, and without keys of an account', () => {
+test('payments are simulated only on localhost outside production and without account keys', () => {
   const sandbox = { PROCESSOR: 'sandbox' };
-  const made = load(sandbox);
-  expect(made.processorSecretKey).toMatch(/^sk_test_\w{32}$/);
-  expect(made.processorWebhookSecret).not.toBe(load(sandbox).processorWebhookSecret);
+  const sandboxSettings = load(sandbox);
+  expect(sandboxSettings.processorSecretKey).toMatch(/^sk_test_\w{32}$/);
+  expect(sandboxSettings.processorWebhookSecret).not.toBe(load(sandbox).processorWebhookSecret);
   for (const host of ['localhost', '127.0.0.1', '[::1]'])
-    expect(faultsOf({ ...sandbox, BASE_URL: `http://${host}:3000` })).toEqual({});
-  const refused: [Record<string, string>, string][] = [
+    expect(issuesOf({ ...sandbox, BASE_URL: `http://${host}:3000` })).toEqual({});
+  const rejectedSettings: [Record<string, string>, string][] = [
     [{ NODE_ENV: 'production' }, 'never sandbox in production'],
     [{ BASE_URL: 'https://models.example.com' }, 'BASE_URL names this machine'],
     [{ BASE_URL: 'http://localhost.example.com' }, 'BASE_URL names this machine'],
@@ -385,6 +401,6 @@ test('payments are simulated on this machine alone, outside production, and with
     [{ PROCESSOR_SECRET_KEY: 'sk_live_12345678' }, 'has keys of an account'],
     [{ PROCESSOR_WEBHOOK_SECRET: 'whsec_1234567812345678' }, 'has keys of an account'],
   ];
-  for (const [more, problem] of refused)
-    expect(faultsOf({ ...sandbox, ...more })['PROCESSOR']).toContain(problem);
+  for (const [more, problem] of rejectedSettings)
+    expect(issuesOf({ ...sandbox, ...more })['PROCESSOR']).toContain(problem);
 });

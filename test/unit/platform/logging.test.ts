@@ -3,7 +3,7 @@ import { Logger, NestLogger, redact } from '../../../src/platform/logging';
 
 const key = 'svc_Ab12Cd34' + 'x'.repeat(43) + 'aB3dE6';
 
-function capture(logFormat: 'json' | 'pretty' = 'json', logLevel: 'debug' | 'warn' = 'debug') {
+function captureLog(logFormat: 'json' | 'pretty' = 'json', logLevel: 'debug' | 'warn' = 'debug') {
   const lines: string[] = [];
   const logger = Logger.create({ logLevel, logFormat }, { write: (line: string) => lines.push(line) });
   const entries = (): Record<string, unknown>[] =>
@@ -11,8 +11,8 @@ function capture(logFormat: 'json' | 'pretty' = 'json', logLevel: 'debug' | 'war
   return { logger, lines, entries };
 }
 
-test('an entry is one JSON line with time, level, message and fields', () => {
-  const { logger, lines, entries } = capture();
+test('entry is a JSON line with time, level, message and fields', () => {
+  const { logger, lines, entries } = captureLog();
   logger.child({ request_id: 'r-1' }).info('settled', { tokens_in: 12, key_id: 7 });
   expect(lines).toHaveLength(1);
   expect(lines[0]).toMatch(/^\{[^\n]*\}\n$/);
@@ -26,8 +26,8 @@ test('an entry is one JSON line with time, level, message and fields', () => {
   });
 });
 
-test('the level decides what is written', () => {
-  const { logger, lines } = capture('json', 'warn');
+test('entries below the level are not written', () => {
+  const { logger, lines } = captureLog('json', 'warn');
   logger.debug('a');
   logger.info('b');
   logger.child({}).info('c');
@@ -38,22 +38,22 @@ test('the level decides what is written', () => {
   expect(lines).toHaveLength(3);
 });
 
-describe('a failure that repeats', () => {
+describe('Repeated failure', () => {
   beforeEach(() => jest.useFakeTimers());
   afterEach(() => jest.useRealTimers());
 
-  /** Always from the same place, wherever a test makes it. */
-  const failed = (file: number): Error => {
+  /** Creates an error with the same stack position in every test. */
+  const errorAt = (file: number): Error => {
     const message = `could not extend file "base/${file}"`;
     const stack = `Error: ${message}\n    at extend (disk.ts:7:3)`;
     return Object.assign(new Error(message), { code: '53100', stack });
   };
-  const one = (logger: Logger, file: number): void =>
-    logger.error(`job ${file} failed`, { error: failed(file), context: 'Jobs', job: file });
+  const logError = (logger: Logger, file: number): void =>
+    logger.error(`job ${file} failed`, { error: errorAt(file), context: 'Jobs', job: file });
 
-  test('is written once with its stack, and then counted until it stops', () => {
-    const { logger, entries } = capture();
-    for (let file = 0; file < 413; file += 1) one(logger.child({ node: file }), file);
+  test('is logged once with its stack and then counted until it stops', () => {
+    const { logger, entries } = captureLog();
+    for (let file = 0; file < 413; file += 1) logError(logger.child({ node: file }), file);
     expect(entries()).toMatchObject([
       { msg: 'job 0 failed', error: { stack: expect.any(String) as string } },
     ]);
@@ -67,35 +67,35 @@ describe('a failure that repeats', () => {
       repeated: 412,
       error: { type: 'Error', code: '53100', message: 'could not extend file "base/0"' },
     });
-    one(logger, 7);
+    logError(logger, 7);
     jest.advanceTimersByTime(10_000);
     expect(entries()[2]).toMatchObject({ repeated: 1 });
     jest.advanceTimersByTime(10_000);
     expect(entries()).toHaveLength(3);
-    one(logger, 8);
+    logError(logger, 8);
     expect(entries()[3]).toMatchObject({
       msg: 'job 8 failed',
       error: { stack: expect.any(String) as string },
     });
   });
 
-  test('hides no other failure, and no entry without a stack', () => {
-    const { logger, lines } = capture();
-    const other = (message: string): Error => new Error(message);
-    for (let round = 0; round < 3; round += 1) {
-      one(logger, round);
-      logger.warn('job 1 failed', { error: failed(1), context: 'Jobs' });
-      logger.error('job 1 failed', { error: other('another reason'), context: 'Jobs' });
-      logger.error('job 1 failed', { error: failed(1), context: 'Others' });
+  test('does not suppress other failures or entries without a stack', () => {
+    const { logger, lines } = captureLog();
+    const otherError = (message: string): Error => new Error(message);
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      logError(logger, attempt);
+      logger.warn('job 1 failed', { error: errorAt(1), context: 'Jobs' });
+      logger.error('job 1 failed', { error: otherError('another reason'), context: 'Jobs' });
+      logger.error('job 1 failed', { error: errorAt(1), context: 'Others' });
       logger.error('no stack', { status: 503 });
-      logger.fatal('the end', { error: other('the end') });
+      logger.fatal('the end', { error: otherError('the end') });
     }
     expect(lines).toHaveLength(4 + 3 + 3);
   });
 
-  test('is named for each part of an extension that fails alike', () => {
-    const { logger, entries } = capture();
-    const error = failed(1);
+  test('is reported separately per part of an extension', () => {
+    const { logger, entries } = captureLog();
+    const error = errorAt(1);
     const parts = [{ extension: 'one', job: 'one/a' }, { extension: 'one', job: 'one/b' }, { gate: 'two/a' }];
     for (const part of [...parts, ...parts]) logger.error('a part failed', { ...part, error });
     expect(entries()).toMatchObject(parts);
@@ -103,13 +103,13 @@ describe('a failure that repeats', () => {
     expect(entries().slice(parts.length)).toMatchObject(parts.map((part) => ({ ...part, repeated: 1 })));
   });
 
-  test('is told at the end of the process, and watched within a bound', () => {
-    const { logger, entries } = capture();
+  test('is summarised when the process ends, within a limit of tracked failures', () => {
+    const { logger, entries } = captureLog();
     for (let kind = 0; kind < 500; kind += 1) {
-      const error = failed(1);
-      const place = String.fromCodePoint(0x4e00 + kind);
-      logger.error(place, { error });
-      logger.error(place, { error });
+      const error = errorAt(1);
+      const character = String.fromCodePoint(0x4e00 + kind);
+      logger.error(character, { error });
+      logger.error(character, { error });
     }
     expect(entries().filter(({ repeated }) => repeated === 1)).toHaveLength(300);
     logger.flush();
@@ -141,27 +141,30 @@ test.each([
   'masterKey',
   'keyPepper',
   'credentials',
-])('a value named %s is never written', (name) => {
-  const { logger, lines } = capture();
+])('value named %s is never written', (name) => {
+  const { logger, lines } = captureLog();
   logger.info('x', { [name]: 'canary-1', deep: [{ headers: { [name]: ['canary-2'] } }] });
   logger.info('x', { [name]: { inner: 'canary-3' } });
   expect(lines.join('')).not.toContain('canary');
 });
 
-test.each(['key_id', 'tokens_in', 'keyName', 'tokenizer', 'monkey', 'keyboard'])('%s is harmless', (name) => {
-  expect(redact({ [name]: 'plain' })).toEqual({ [name]: 'plain' });
-});
+test.each(['key_id', 'tokens_in', 'keyName', 'tokenizer', 'monkey', 'keyboard'])(
+  '%s is written without error',
+  (name) => {
+    expect(redact({ [name]: 'plain' })).toEqual({ [name]: 'plain' });
+  },
+);
 
-test('counts pass under any name', () => {
+test('counts are written under any name', () => {
   expect(redact({ tokens: 7, token: null, key: true })).toEqual({ tokens: 7, token: null, key: true });
 });
 
 const contentNames = ['prompt', 'messages', 'body', 'rawBody', 'input', 'content', 'instructions'];
 
 test.each([...contentNames, 'supplier', 'parameters', 'detail'])(
-  'what customers write (%s) is never written',
+  'customer content (%s) is never written',
   (name) => {
-    const { logger, lines } = capture();
+    const { logger, lines } = captureLog();
     logger.info('x', { request: { [name]: 'canary' }, [name]: [{ text: 'canary' }] });
     expect(lines.join('')).not.toContain('canary');
   },
@@ -174,8 +177,8 @@ test.each([
   ['bearer values', 'Bearer abc.def.ghi'],
   ['basic credentials', 'Basic dXNlcjpwYXNz'],
   ['passwords in addresses', 'postgres://app:hunter22@db'],
-])('%s are found wherever they stand', (_, secret) => {
-  const hidden =
+])('%s are redacted wherever they appear', (_, secret) => {
+  const secretText =
     secret
       .split(/[\s_-]/)
       .at(-1)
@@ -183,21 +186,21 @@ test.each([
       .split(':')
       .at(-1) ?? '';
   for (const format of ['json', 'pretty'] as const) {
-    const { logger, lines } = capture(format);
+    const { logger, lines } = captureLog(format);
     const error = new Error(`refused: ${secret}`, { cause: new Error(`because ${secret}`) });
     Object.assign(error, { options: { note: secret } });
     logger.error(`failed with ${secret}!`, { error, deep: { list: [`(${secret})`] }, url: `/x?q=${secret}` });
     new NestLogger(logger).error(`failed ${secret}`, error.stack, 'Context');
     expect(lines).toHaveLength(2);
-    expect(lines.join('')).not.toContain(hidden);
+    expect(lines.join('')).not.toContain(secretText);
     expect(lines.join('')).toContain('[redacted]');
   }
 });
 
 test.each(['canary', '{"a": canary}', '[1,2,canary]x'.repeat(20), '"canary', '{"a":"canary"}x'])(
-  'what could not be parsed (%s) is not quoted',
+  'text that could not be parsed (%s) is not quoted',
   (text) => {
-    const { logger, lines } = capture();
+    const { logger, lines } = captureLog();
     try {
       JSON.parse(text);
     } catch (error) {
@@ -209,12 +212,12 @@ test.each(['canary', '{"a": canary}', '[1,2,canary]x'.repeat(20), '"canary', '{"
   },
 );
 
-test('a masked key stays readable', () => {
+test('masked key stays readable', () => {
   expect(redact({ note: 'svc_ab12…9f' })).toEqual({ note: 'svc_ab12…9f' });
 });
 
-test('an error keeps its kind, message, stack and cause', () => {
-  const { logger, entries } = capture();
+test('error keeps its kind, message, stack and cause', () => {
+  const { logger, entries } = captureLog();
   logger.error('broken', { error: new TypeError('no', { cause: new Error('why') }) });
   expect(entries()[0]?.['error']).toMatchObject({
     type: 'TypeError',
@@ -224,33 +227,33 @@ test('an error keeps its kind, message, stack and cause', () => {
   });
 });
 
-test('cycles and huge texts do no harm', () => {
-  const { logger, lines } = capture();
-  const cyclic: Record<string, unknown> = { big: 'x'.repeat(100_000) };
-  cyclic['self'] = cyclic;
-  logger.info('x', { cyclic });
+test('cyclic values and huge texts are handled', () => {
+  const { logger, lines } = captureLog();
+  const cyclicValue: Record<string, unknown> = { big: 'x'.repeat(100_000) };
+  cyclicValue['self'] = cyclicValue;
+  logger.info('x', { cyclic: cyclicValue });
   expect(lines).toHaveLength(1);
   expect(lines[0]?.length).toBeLessThan(10_000);
 });
 
-test('no value can begin a line, in either form', () => {
+test('value cannot start a new line in either format', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: 'binary' }),
       fc.constantFrom('\n', '\r', '\u2028', '\u001b[2J', '\u009b'),
       (text, bad) => {
         for (const format of ['json', 'pretty'] as const) {
-          const { logger, lines } = capture(format);
+          const { logger, lines } = captureLog(format);
           const value = `${text}${bad}12:00:00.000 INFO forged`;
           logger.info(value, {
             [value]: value,
             note: { deep: value },
             error: Object.assign(new Error(value)),
           });
-          const written = lines.join('');
-          const own = written.split('\n').filter((line) => line !== '' && !line.startsWith('    at '));
-          expect(own).toHaveLength(1);
-          if (format === 'pretty') expect(written.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u2028\u2029]/u);
+          const output = lines.join('');
+          const logLines = output.split('\n').filter((line) => line !== '' && !line.startsWith('    at '));
+          expect(logLines).toHaveLength(1);
+          if (format === 'pretty') expect(output.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u2028\u2029]/u);
         }
       },
     ),
@@ -258,16 +261,16 @@ test('no value can begin a line, in either form', () => {
   );
 });
 
-test('the pretty form shows message, fields and stack frames', () => {
-  const { logger, lines } = capture('pretty');
+test('pretty format shows message, fields and stack frames', () => {
+  const { logger, lines } = captureLog('pretty');
   logger.warn('slow', { ms: 842 });
   expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d\.\d{3} WARN {2}slow ms=842\n$/);
   logger.error('broken', { error: new Error('why\nnot') });
   expect(lines[1]).toMatch(/ERROR broken error=.*why\\nnot.*\n {4}at /);
 });
 
-test("Nest's lines carry their context", () => {
-  const { logger, entries } = capture();
+test('Nest log lines contain their context', () => {
+  const { logger, entries } = captureLog();
   const nest = new NestLogger(logger);
   nest.log('Mapped', 'Router');
   nest.warn('careful');
@@ -284,9 +287,9 @@ test("Nest's lines carry their context", () => {
 });
 
 test.each(['RouterExplorer', '_RouterExplorer'])(
-  'a line for every route is nothing for production, also where a bundle calls the class %s',
+  'route log lines are omitted in production, also when a bundle renames the class to %s',
   (name) => {
-    const { logger, entries } = capture();
+    const { logger, entries } = captureLog();
     new NestLogger(logger).log('Mapped {/v1/models, GET} route', name);
     expect(entries()).toMatchObject([{ level: 'debug', context: 'RouterExplorer' }]);
   },

@@ -10,7 +10,7 @@ seconds_bucket{le="1",process="${process}"} 2
 seconds_count{process="${process}"} 2
 `;
 
-test('a family stands once, with the samples of all processes', () => {
+test('metric family appears once with the samples of all processes', () => {
   expect(mergeMetrics([textOf(1, 5), textOf(2, 7), '# HELP own One.\n# TYPE own gauge\nown 1\n'])).toBe(
     `# HELP calls_total Calls.
 # TYPE calls_total counter
@@ -31,4 +31,4 @@ own 1
   );
 });
 
-test('nothing is made of nothing', () => expect(mergeMetrics([])).toBe(''));
+test('merging no metrics yields no text', () => expect(mergeMetrics([])).toBe(''));

@@ -11,9 +11,9 @@ const alerts = groups
     alert === undefined ? [] : [{ alert, metrics: underlyingMetrics(expr, groups) }],
   );
 
-// Elsewhere the library has fewer collectors of the process.
+// On other systems the library has fewer process collectors.
 const onLinux = process.platform === 'linux' ? test : test.skip;
 
-onLinux('the page of metrics is what the declarations and the rules generate', () => {
+onLinux('metrics page matches what the declarations and the rules generate', () => {
   expect(readFileSync(join(root, 'docs/metrics.md'), 'utf8')).toBe(metricsPage(alerts));
 });

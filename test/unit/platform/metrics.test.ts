@@ -6,7 +6,7 @@ import { Metrics, MetricsModule, MetricsServer } from '../../../src/platform/met
 
 const settings = loadSettings({ SESSION_SECRET: 'a', KEY_PEPPER: 'b', MASTER_KEY: 'c', METRICS_PORT: '0' });
 
-function module_() {
+function createModule() {
   const imports = [
     ConfigModule.forRoot(settings),
     MetricsModule.forRoot({ version: '1.2.3', commit: 'abc' }),
@@ -14,8 +14,8 @@ function module_() {
   return NestFactory.createApplicationContext({ module: class MetricsTrial {}, imports }, { logger: false });
 }
 
-test('the metrics are served on their own port, and nothing else is', async () => {
-  const app = await module_();
+test('metrics port serves the metrics and no other path', async () => {
+  const app = await createModule();
   const server = app.get(MetricsServer);
   expect(await server.start()).toBe(0);
   const port = await server.listen('127.0.0.1', 0);
@@ -42,23 +42,23 @@ test('the metrics are served on their own port, and nothing else is', async () =
   await expect(fetch(`http://127.0.0.1:${port}/metrics`)).rejects.toThrow();
 });
 
-test('a taken port is a fault that names the setting', async () => {
-  const other = createServer().listen(0, '127.0.0.1');
-  await once(other, 'listening');
-  const address = other.address();
+test('occupied port is an error that names the setting', async () => {
+  const portHolder = createServer().listen(0, '127.0.0.1');
+  await once(portHolder, 'listening');
+  const address = portHolder.address();
   const port = typeof address === 'object' && address ? address.port : 0;
-  const app = await module_();
-  const refused: unknown = await app
+  const app = await createModule();
+  const startError: unknown = await app
     .get(MetricsServer)
     .listen('127.0.0.1', port)
     .catch((error: unknown) => error);
-  expect(refused).toBeInstanceOf(SettingsError);
-  expect(String(refused)).toContain(`METRICS_PORT: port ${port} of 127.0.0.1 is taken`);
-  other.close();
+  expect(startError).toBeInstanceOf(SettingsError);
+  expect(String(startError)).toContain(`METRICS_PORT: port ${port} of 127.0.0.1 is taken`);
+  portHolder.close();
   await app.close();
 });
 
-test('a label from outside cannot make series without end', async () => {
+test('label with external values cannot create unlimited series', async () => {
   const metrics = new Metrics();
   for (let n = 0; n < 5_000; n++) metrics.rejections.inc({ reason: `r${n}` });
   metrics.rejections.inc({ reason: 'x'.repeat(10_000) });

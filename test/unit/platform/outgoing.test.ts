@@ -1,10 +1,10 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { loadSettings, outgoingClient, type OutgoingClient } from '../../../src/platform';
-import { forwardProxy } from '../../support/forward-proxy';
-import { pourOut } from '../../support/openid-stand-in';
+import { startForwardProxy } from '../../support/forward-proxy';
+import { sendEndlessly } from '../../support/openid-stand-in';
 
-const BOUNDS = { mostBytes: 256 * 1_024, deadlineMs: 2_000 };
+const LIMITS = { mostBytes: 256 * 1_024, deadlineMs: 2_000 };
 let server: Server;
 let client: OutgoingClient;
 let answer: RequestListener = (_request, response) => void response.end('{}');
@@ -23,38 +23,38 @@ afterAll(() => {
 
 const url = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-test('an answer beyond its bound is left, and the connection with it', async () => {
-  let poured = { sent: 0 };
-  const most = 256 * 1_024 * 1_024;
-  answer = (_request, response) => (poured = pourOut(response, most));
-  await expect(client.read({ url: url() }, BOUNDS)).rejects.toMatchObject({ code: 'result_too_large' });
-  expect(poured.sent).toBeLessThan(most / 8);
+test('response above the size limit is aborted and its connection closed', async () => {
+  let flood = { sent: 0 };
+  const maxBytes = 256 * 1_024 * 1_024;
+  answer = (_request, response) => (flood = sendEndlessly(response, maxBytes));
+  await expect(client.read({ url: url() }, LIMITS)).rejects.toMatchObject({ code: 'result_too_large' });
+  expect(flood.sent).toBeLessThan(maxBytes / 8);
 });
 
-test('an answer that never ends in time is left', async () => {
+test('response that does not end in time is aborted', async () => {
   answer = (_request, response) => void response.write('{');
-  await expect(client.read({ url: url() }, { ...BOUNDS, deadlineMs: 100 })).rejects.toThrow();
+  await expect(client.read({ url: url() }, { ...LIMITS, deadlineMs: 100 })).rejects.toThrow();
 });
 
-test('a redirect is an ordinary answer', async () => {
+test('redirect is returned as an ordinary response', async () => {
   answer = (_request, response) => void response.writeHead(302, { location: '/other' }).end();
-  expect((await client.read({ url: url() }, BOUNDS)).status).toBe(302);
+  expect((await client.read({ url: url() }, LIMITS)).status).toBe(302);
 });
 
-test('nothing is asked of private addresses that the operator did not name', async () => {
+test('private addresses are refused unless the operator allows them', async () => {
   const { port } = server.address() as AddressInfo;
   for (const address of [
     `http://localhost:${port}/`,
     'http://169.254.169.254/latest',
     'https://10.0.0.1/keys',
   ])
-    await expect(client.read({ url: address }, BOUNDS)).rejects.toThrow(/may not be connected to/);
+    await expect(client.read({ url: address }, LIMITS)).rejects.toThrow(/may not be connected to/);
 });
 
-test('a proxy of the settings is used, with the authorities that they name', async () => {
-  const proxy = await forwardProxy({ resolve: () => '127.0.0.1' });
+test('configured proxy is used with the configured authorities', async () => {
+  const proxy = await startForwardProxy({ resolve: () => '127.0.0.1' });
   const { port } = server.address() as AddressInfo;
-  const by = outgoingClient(
+  const clientThroughProxy = outgoingClient(
     loadSettings({
       NODE_ENV: 'test',
       IDP1_ISSUER: `http://identity.invalid:${port}`,
@@ -63,19 +63,21 @@ test('a proxy of the settings is used, with the authorities that they name', asy
   );
   try {
     answer = (_request, response) => void response.end('{}');
-    expect((await by.read({ url: `http://identity.invalid:${port}/keys` }, BOUNDS)).status).toBe(200);
-    expect(proxy.asked).toEqual([`GET http://identity.invalid:${port}/keys HTTP/1.1`]);
-    await expect(by.read({ url: `http://other.invalid:${port}/` }, BOUNDS)).rejects.toThrow(
+    expect(
+      (await clientThroughProxy.read({ url: `http://identity.invalid:${port}/keys` }, LIMITS)).status,
+    ).toBe(200);
+    expect(proxy.requestLines).toEqual([`GET http://identity.invalid:${port}/keys HTTP/1.1`]);
+    await expect(clientThroughProxy.read({ url: `http://other.invalid:${port}/` }, LIMITS)).rejects.toThrow(
       /may not be connected to|must be https/,
     );
-    expect(proxy.asked).toHaveLength(1);
+    expect(proxy.requestLines).toHaveLength(1);
   } finally {
-    by.close();
+    clientThroughProxy.close();
     proxy.close();
   }
 });
 
-test('speaks as fetch does, for packages that want one', async () => {
+test('fetch adapter behaves like fetch', async () => {
   answer = (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -84,10 +86,14 @@ test('speaks as fetch does, for packages that want one', async () => {
       response.end('{"a":1}');
     });
   };
-  const ask = client.fetchWithin(BOUNDS);
-  const answered = await ask(`${url()}/x?y=1`, { method: 'POST', body: 'a=b', headers: { accept: '*/*' } });
-  expect([answered.status, answered.headers.get('x-sent')]).toEqual([200, 'POST a=b']);
-  expect(await answered.json()).toEqual({ a: 1 });
+  const boundedFetch = client.fetchWithin(LIMITS);
+  const echo = await boundedFetch(`${url()}/x?y=1`, {
+    method: 'POST',
+    body: 'a=b',
+    headers: { accept: '*/*' },
+  });
+  expect([echo.status, echo.headers.get('x-sent')]).toEqual([200, 'POST a=b']);
+  expect(await echo.json()).toEqual({ a: 1 });
   answer = (_request, response) => void response.writeHead(204).end();
-  expect((await ask(url())).status).toBe(204);
+  expect((await boundedFetch(url())).status).toBe(204);
 });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { signRequest } from '../../../src/platform';
 
-/** The credential and the time of AWS's published test suite. */
+/** Credential and time of AWS's published test suite. */
 const credential = {
   accessKeyId: 'AKIDEXAMPLE',
   secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',
@@ -12,17 +12,17 @@ const service = { region: 'us-east-1', service: 'service', now };
 const signatureOf = (headers: Record<string, string>): string =>
   headers.authorization!.split('Signature=')[1]!;
 
-type Vector = readonly [
+type SignatureVector = readonly [
   name: string,
   target: string,
   signature: string,
   headers?: Readonly<Record<string, string>>,
 ];
 
-// The signing test suite of AWS (awslabs/aws-c-auth, tests/aws-signing-test-suite/v4). Left out is what no URL of ours
-// can say: dots that are not resolved, and values of headers over several lines.
+// Signing test suite of AWS (awslabs/aws-c-auth, tests/aws-signing-test-suite/v4), without cases that no URL of the
+// gateway can contain: unresolved dots and multi-line header values.
 const UNRESERVED = '-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const vectors: readonly Vector[] = [
+const vectors: readonly SignatureVector[] = [
   ['get-vanilla', 'GET /', '5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31'],
   [
     'get-relative-normalized',
@@ -109,18 +109,21 @@ const vectors: readonly Vector[] = [
   ],
 ];
 
-test.each(vectors.map((vector) => ({ vector })))('$vector.0 of the published suite', ({ vector }) => {
-  const [, target, signature, given = {}] = vector;
-  const [method = '', path = ''] = target.split(/ (.*)/s);
-  const url = new URL(`https://example.amazonaws.com${path}`);
-  const scope = { ...service, path: 'as-it-stands' } as const;
-  const headers = signRequest({ method, url, headers: given, body: '' }, credential, scope);
-  expect(headers['x-amz-date']).toBe('20150830T123600Z');
-  expect(headers.authorization).toContain(
-    'AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, SignedHeaders=host;',
-  );
-  expect(signatureOf(headers)).toBe(signature);
-});
+test.each(vectors.map((vector) => ({ vector })))(
+  '$vector.0 of the published suite is signed as expected',
+  ({ vector }) => {
+    const [, target, signature, extraHeaders = {}] = vector;
+    const [method = '', path = ''] = target.split(/ (.*)/s);
+    const url = new URL(`https://example.amazonaws.com${path}`);
+    const scope = { ...service, path: 'as-it-stands' } as const;
+    const headers = signRequest({ method, url, headers: extraHeaders, body: '' }, credential, scope);
+    expect(headers['x-amz-date']).toBe('20150830T123600Z');
+    expect(headers.authorization).toContain(
+      'AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, SignedHeaders=host;',
+    );
+    expect(signatureOf(headers)).toBe(signature);
+  },
+);
 
 test.each([
   ['application/x-www-form-urlencoded', 'd3875051da38690788ef43de4db0d8f280229d82040bfac253562e56c3f20e0b'],
@@ -128,7 +131,7 @@ test.each([
     'application/x-www-form-urlencoded; charset=utf-8',
     '328d1b9eaadca9f5818ef05e8392801e091653bafec24fcab71e7344e7f51422',
   ],
-])('post-x-www-form-urlencoded of the published suite (%s)', (type, signature) => {
+])('post-x-www-form-urlencoded of the published suite (%s) is signed as expected', (type, signature) => {
   const body = 'Param1=value1';
   const headers = {
     'Content-Type': type,
@@ -139,7 +142,7 @@ test.each([
   expect(signatureOf(signRequest(request, credential, service))).toBe(signature);
 });
 
-test('get-vanilla-with-session-token of the published suite', () => {
+test('get-vanilla-with-session-token of the published suite is signed as expected', () => {
   const sessionToken = '6e86291e8372ff2a2260956d9b8aae1d763fbf315fa00fa31553b73ebf194267';
   const request = { method: 'GET', url: new URL('https://example.amazonaws.com/'), headers: {}, body: '' };
   const headers = signRequest(request, { ...credential, sessionToken }, service);
@@ -171,29 +174,32 @@ test.each([
     '',
     '34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7',
   ],
-] as const)('%s %s of the documentation of S3', (method, path, given, body, signature) => {
-  const digest = createHash('sha256').update(body).digest('hex');
-  const request = {
-    method,
-    url: new URL(`https://examplebucket.s3.amazonaws.com${path}`),
-    headers: { ...given, 'x-amz-content-sha256': digest },
-    body,
-    digest,
-  };
-  const key = {
-    accessKeyId: 'AKIAIOSFODNN7EXAMPLE',
-    secretAccessKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
-  };
-  const scope = {
-    region: 'us-east-1',
-    service: 's3',
-    now: new Date('2013-05-24T00:00:00Z'),
-    path: 'as-it-stands',
-  } as const;
-  expect(signatureOf(signRequest(request, key, scope))).toBe(signature);
-});
+] as const)(
+  '%s %s of the S3 documentation is signed as expected',
+  (method, path, extraHeaders, body, signature) => {
+    const digest = createHash('sha256').update(body).digest('hex');
+    const request = {
+      method,
+      url: new URL(`https://examplebucket.s3.amazonaws.com${path}`),
+      headers: { ...extraHeaders, 'x-amz-content-sha256': digest },
+      body,
+      digest,
+    };
+    const key = {
+      accessKeyId: 'AKIAIOSFODNN7EXAMPLE',
+      secretAccessKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
+    };
+    const scope = {
+      region: 'us-east-1',
+      service: 's3',
+      now: new Date('2013-05-24T00:00:00Z'),
+      path: 'as-it-stands',
+    } as const;
+    expect(signatureOf(signRequest(request, key, scope))).toBe(signature);
+  },
+);
 
-test('the worked example of the documentation', () => {
+test('worked example of the documentation is signed as expected', () => {
   const headers = signRequest(
     {
       method: 'GET',
@@ -207,7 +213,7 @@ test('the worked example of the documentation', () => {
   expect(signatureOf(headers)).toBe('5d672d79c15b13162d9279b0855cfba6789a8edb4c82c400e06b5924a6f2b5d7');
 });
 
-describe('every part of a request is signed', () => {
+describe('Signed parts of a request', () => {
   const url = new URL('https://bedrock-runtime.eu-west-1.amazonaws.com/model/a.b-v2%3A0/invoke');
   const request = { method: 'POST', url, headers: { 'content-type': 'application/json' }, body: '{}' };
   const scope = { region: 'eu-west-1', service: 'bedrock', now };
@@ -220,22 +226,22 @@ describe('every part of a request is signed', () => {
     ['host', { url: new URL('https://bedrock-runtime.eu-west-2.amazonaws.com/model/a.b-v2%3A0/invoke') }],
     ['header', { headers: { 'content-type': 'text/plain' } }],
     ['body', { body: '{ }' }],
-  ])('%s', (_part, change) => {
+  ])('include %s', (_part, change) => {
     expect(signatureOf(signRequest({ ...request, ...change }, credential, scope))).not.toBe(signature);
   });
 
-  test('session token, day, region and secret', () => {
-    const others = [
+  test('include session token, day, region and secret', () => {
+    const otherSignatures = [
       signRequest(request, { ...credential, sessionToken: 't' }, scope),
       signRequest(request, credential, { ...scope, now: new Date('2015-08-31T12:36:00Z') }),
       signRequest(request, credential, { ...scope, region: 'eu-west-2' }),
       signRequest(request, { ...credential, secretAccessKey: 'x' }, scope),
     ].map(signatureOf);
-    expect(new Set([signature, ...others]).size).toBe(5);
+    expect(new Set([signature, ...otherSignatures]).size).toBe(5);
   });
 
-  test('blanks around and within the value of a header do not matter', () => {
-    const blank = { ...request, headers: { 'Content-Type': '  application/json ' } };
-    expect(signatureOf(signRequest(blank, credential, scope))).toBe(signature);
+  test('exclude whitespace around and within header values', () => {
+    const paddedRequest = { ...request, headers: { 'Content-Type': '  application/json ' } };
+    expect(signatureOf(signRequest(paddedRequest, credential, scope))).toBe(signature);
   });
 });

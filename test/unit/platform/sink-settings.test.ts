@@ -1,10 +1,10 @@
 import { loadSettings } from '../../../src/platform';
 
-const read = (sinks: string, secrets = '') =>
+const readSinks = (sinks: string, secrets = '') =>
   loadSettings({ NODE_ENV: 'test', SINKS: sinks, SINK_SECRETS: secrets });
-const faultOf = (sinks: string, secrets = ''): string => {
+const issueOf = (sinks: string, secrets = ''): string => {
   try {
-    read(sinks, secrets);
+    readSinks(sinks, secrets);
     return 'none';
   } catch (error) {
     return (error as Error).message;
@@ -26,11 +26,13 @@ test.each([
     '0123456789abcdef',
   ],
 ])('%s is posted to %s', (address, url, secret) => {
-  expect(read(`a=${address}`, secret === '' ? '' : `a=${secret}`).sinks).toMatchObject([{ name: 'a', url }]);
+  expect(readSinks(`a=${address}`, secret === '' ? '' : `a=${secret}`).sinks).toMatchObject([
+    { name: 'a', url },
+  ]);
 });
 
-test('options have bounds and usual values', () => {
-  const [lake, logs] = read(
+test('options have limits and defaults', () => {
+  const [lake, logs] = readSinks(
     'lake=s3://bucket/a#region=eu-west-1&every=5m&batch=5000,logs=datadog:datadoghq.eu#timeout=5s',
     'lake=AKIAEXAMPLE:secret-of-it\nlogs=0123456789abcdef',
   ).sinks;
@@ -50,8 +52,8 @@ test.each([
   'a=otlp:https://a.example#timeout=10m',
   'a=s3://bucket',
   'a=otlp:https://a.example,a=otlp:https://b.example',
-])('%s is no list of sinks', (sinks) => {
-  expect(faultOf(sinks)).toContain('SINKS: expected NAME=s3://');
+])('%s is not a valid list of sinks', (sinks) => {
+  expect(issueOf(sinks)).toContain('SINKS: expected NAME=s3://');
 });
 
 test.each([
@@ -61,8 +63,8 @@ test.each([
   ['datadog:datadoghq.eu', 'a=short', 'of another form than that of datadog'],
   ['datadog:datadoghq.eu', 'a=0123456789abcdef,a=0123456789abcdef', 'more than one secret'],
   ['otlp:https://a.example', 'a=no header', 'something that is not a header'],
-])('%s with %s is refused, without the secret', (address, secrets, problem) => {
-  const fault = faultOf(`a=${address}`, secrets);
-  expect(fault).toContain(problem);
-  if (secrets !== '') expect(fault).not.toContain(secrets.slice(2));
+])('%s with %s is rejected without revealing the secret', (address, secrets, problem) => {
+  const issue = issueOf(`a=${address}`, secrets);
+  expect(issue).toContain(problem);
+  if (secrets !== '') expect(issue).not.toContain(secrets.slice(2));
 });

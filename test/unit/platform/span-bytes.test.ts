@@ -26,8 +26,10 @@ const value: fc.Arbitrary<SpanValue> = fc.oneof(
   fc.double({ noNaN: true }).filter((number) => !Number.isInteger(number)),
   fc.array(fc.string({ unit: 'grapheme' }), { minLength: 1, maxLength: 4 }),
 );
-const told: fc.Arbitrary<SpanAttributes> = fc.dictionary(fc.stringMatching(/^[a-z._]{1,40}$/), value, { maxKeys: 8 });
-interface Shape {
+const attributes: fc.Arbitrary<SpanAttributes> = fc.dictionary(fc.stringMatching(/^[a-z._]{1,40}$/), value, {
+  maxKeys: 8,
+});
+interface SpanShape {
   readonly name: string;
   readonly kind: 'internal' | 'server' | 'client';
   readonly shared: SpanAttributes;
@@ -38,38 +40,38 @@ interface Shape {
   readonly isRemote: boolean;
 }
 
-const shape: fc.Arbitrary<Shape> = fc.record({
+const shape: fc.Arbitrary<SpanShape> = fc.record({
   name: fc.string({ unit: 'grapheme', minLength: 1 }),
-  kind: fc.constantFrom<Shape['kind'][]>('internal', 'server', 'client'),
-  shared: told,
-  own: told,
-  events: fc.array(told, { maxLength: 2 }),
-  link: fc.option(told),
+  kind: fc.constantFrom<SpanShape['kind'][]>('internal', 'server', 'client'),
+  shared: attributes,
+  own: attributes,
+  events: fc.array(attributes, { maxLength: 2 }),
+  link: fc.option(attributes),
   isError: fc.boolean(),
   isRemote: fc.boolean(),
 });
 
-function spanOf({ name, kind, shared, own, events, link, isError, isRemote }: Shape): OpenSpan[] {
+function spanOf({ name, kind, shared, own, events, link, isError, isRemote }: SpanShape): OpenSpan[] {
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
   const top = traces.startTrace(
     { name, kind, shared },
     isRemote ? { traceparent, tracestate: 'one=1,two=2' } : {},
   )!;
-  // What is told twice stands once for the other serializer.
+  // Attributes set twice appear once in the other serialiser.
   for (const [key, each] of Object.entries(own)) if (!(key in shared)) top.set(key, each);
   for (const each of events) top.event('an event', each);
   if (isError) top.markFailed();
-  const below = top.child({
+  const childSpan = top.child({
     name,
     kind: 'client',
     ...(link !== null && { after: { span: top, attributes: link } }),
   });
-  below.end();
+  childSpan.end();
   top.end();
-  return [below, top];
+  return [childSpan, top];
 }
 
-/** The other serializer writes counts of zero, and a status without anything in it. */
+/** Removes zero counts and empty statuses, which only the other serialiser writes. */
 const withoutZeros = (text: string): string =>
   text
     .replaceAll(/"dropped\w+Count":0,?/g, '')
@@ -77,26 +79,29 @@ const withoutZeros = (text: string): string =>
     .replaceAll(/,\}/g, '}')
     .replaceAll(/\{,/g, '{');
 
-const sorted = (message: unknown): string =>
+const sortKeys = (message: unknown): string =>
   JSON.stringify(message, (_key, each: unknown) =>
     typeof each === 'object' && each !== null && !Array.isArray(each)
       ? Object.fromEntries(Object.entries(each).sort(([one], [other]) => (one < other ? -1 : 1)))
       : each,
   );
 
-test('the bytes of spans say what those of the SDK’s serializer say', () => {
+test('encoded spans equal those of the SDK serialiser', () => {
   fc.assert(
     fc.property(fc.array(shape, { minLength: 1, maxLength: 4 }), (shapes) => {
       const spans = shapes.flatMap(spanOf);
-      const ours = decode(written(spans), traceRequest);
-      const theirs = decode(Buffer.from(ProtobufTraceSerializer.serializeRequest([...spans])!), traceRequest);
-      expect(withoutZeros(sorted(ours))).toBe(withoutZeros(sorted(theirs)));
+      const ownMessage = decode(written(spans), traceRequest);
+      const sdkMessage = decode(
+        Buffer.from(ProtobufTraceSerializer.serializeRequest([...spans])!),
+        traceRequest,
+      );
+      expect(withoutZeros(sortKeys(ownMessage))).toBe(withoutZeros(sortKeys(sdkMessage)));
     }),
     { numRuns: 300 },
   );
 });
 
-test('a batch that is longer than the one before it has room', () => {
+test('batch larger than the previous one is encoded completely', () => {
   const start = { name: 'many', kind: 'server', shared: { one: 'x'.repeat(1_000) } } as const;
   const spans = Array.from({ length: 2_000 }, () => traces.startTrace(start)!);
   for (const span of spans) span.end();

@@ -9,7 +9,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const load = (environment: Readonly<Record<string, string>>) =>
   loadSettings({ NODE_ENV: 'test', DATA_FOLDER: folder, ...environment });
 
-const faultsOf = (environment: Readonly<Record<string, string>>): string[] => {
+const issuesOf = (environment: Readonly<Record<string, string>>): string[] => {
   try {
     load(environment);
     return [];
@@ -38,18 +38,18 @@ test.each([
   [{ OTEL_SDK_DISABLED: 'maybe' }],
   [{ OTEL_METRIC_EXPORT_INTERVAL: '0' }],
   [{ TELEMETRY_CONVENTIONS: '1.36' }],
-])('%j is refused', (environment: Record<string, string>) => {
-  expect(faultsOf(environment)).toEqual(Object.keys(environment));
+])('%j is rejected', (environment: Record<string, string>) => {
+  expect(issuesOf(environment)).toEqual(Object.keys(environment));
 });
 
-test('settings that do not fit together are refused', () => {
-  expect(faultsOf({ OTEL_BSP_MAX_QUEUE_SIZE: '10', OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '20' })).toEqual([
+test('conflicting settings are rejected', () => {
+  expect(issuesOf({ OTEL_BSP_MAX_QUEUE_SIZE: '10', OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '20' })).toEqual([
     'OTEL_BSP_MAX_EXPORT_BATCH_SIZE',
   ]);
-  expect(faultsOf({ OTEL_EXPORTER_OTLP_CLIENT_KEY: __filename })).toEqual(['OTEL_EXPORTER_OTLP_CLIENT_KEY']);
+  expect(issuesOf({ OTEL_EXPORTER_OTLP_CLIENT_KEY: __filename })).toEqual(['OTEL_EXPORTER_OTLP_CLIENT_KEY']);
 });
 
-test('what OpenTelemetry describes is read as it describes it', () => {
+test('standard OpenTelemetry variables are read as specified', () => {
   const settings = load({
     OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector.example:4318/base',
     OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Basic%20abc%3D%3D, x-tenant=1',

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { loadSettings, SettingsError } from '../../../src/platform/config';
 import { declaredSettings } from '../../../src/platform/config/setting.decorator';
 
-const external = 'postgres://app:w3ll-chosen@db.internal/switchboard';
+const externalUrl = 'postgres://app:w3ll-chosen@db.internal/switchboard';
 const folder = mkdtempSync(join(tmpdir(), 'switchboard-settings-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-function faultsOf(env: Record<string, string>): Record<string, string> {
+function issuesOf(env: Record<string, string>): Record<string, string> {
   try {
     loadSettings({ DATA_FOLDER: folder, ...env }, { terminal: false });
   } catch (error) {
@@ -20,11 +20,11 @@ function faultsOf(env: Record<string, string>): Record<string, string> {
 
 // "PROCESSOR_SECRET_KEY=sk_test_abc123 with a publishable key ends in TypeError: key2.slice is not a
 // function instead of the list of faults".
-test('an unreadable setting is in the list of faults, whatever is set beside it', () => {
-  const beside: Record<string, string> = {
+test('unreadable setting is listed as an issue regardless of other settings', () => {
+  const otherSettings: Record<string, string> = {
     NODE_ENV: 'production',
-    DATABASE_URL: external,
-    MIGRATION_DATABASE_URL: external,
+    DATABASE_URL: externalUrl,
+    MIGRATION_DATABASE_URL: externalUrl,
     PROCESSOR_SECRET_KEY: 'sk_test_12345678',
     PROCESSOR_PUBLISHABLE_KEY: 'pk_test_12345678',
     IDP1_CLIENT_ID: 'id',
@@ -34,12 +34,15 @@ test('an unreadable setting is in the list of faults, whatever is set beside it'
     EGRESS_PROXY: 'http://proxy.internal:3128',
     BACKUP_TARGET: 's3://bucket/path',
   };
-  expect(faultsOf({ ...beside, PROCESSOR_SECRET_KEY: 'sk_test_abc123' })).toHaveProperty(
+  expect(issuesOf({ ...otherSettings, PROCESSOR_SECRET_KEY: 'sk_test_abc123' })).toHaveProperty(
     'PROCESSOR_SECRET_KEY',
   );
-  const odd = ['\u0001', '0', 'x y', '-1', '{}'];
+  const oddValues = ['\u0001', '0', 'x y', '-1', '{}'];
   for (const { name, as } of declaredSettings)
-    for (const value of odd)
+    for (const value of oddValues)
       if (as.read(value) === undefined)
-        expect([name, faultsOf({ ...beside, [name]: value })[name]]).toEqual([name, expect.any(String)]);
+        expect([name, issuesOf({ ...otherSettings, [name]: value })[name]]).toEqual([
+          name,
+          expect.any(String),
+        ]);
 });

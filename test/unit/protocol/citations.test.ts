@@ -21,20 +21,20 @@ const events = (origin: DialectName, value: unknown): CanonicalEvent[] => [
   { type: 'text-end' },
   { type: 'message-end', finish: { unified: 'stop', raw: null } },
 ];
-const whole = (to: DialectName, list: CanonicalEvent[]) => {
+const encodeComplete = (to: DialectName, list: CanonicalEvent[]) => {
   const answer = collect(list);
   if (!answer.ok) throw answer.error;
   return dialects[to].encodeAnswer(answer.value, options);
 };
 
-/** Messages says no place of its own: the block of text that it stands with is meant. */
-const place = (origin: DialectName) =>
+/** Messages has no positions: the citation applies to its text block. */
+const expectedPosition = (origin: DialectName) =>
   origin === 'messages' ? { start_index: 0, end_index: 11 } : { start_index: 6, end_index: 11 };
 
-describe.each(['chat', 'responses', 'messages'] as const)('a source on the web, as %s cites it', (origin) => {
-  test('is an annotation in chat, whole and in a stream', () => {
-    const note = { type: 'url_citation', url_citation: { url, title: 'A', ...place(origin) } };
-    const { body, dropped } = whole('chat', events(origin, values[origin]));
+describe.each(['chat', 'responses', 'messages'] as const)('Web citation from %s', (origin) => {
+  test('is an annotation in Chat Completions, streaming or not', () => {
+    const note = { type: 'url_citation', url_citation: { url, title: 'A', ...expectedPosition(origin) } };
+    const { body, dropped } = encodeComplete('chat', events(origin, values[origin]));
     expect(body.choices).toMatchObject([{ message: { content: 'Hello world', annotations: [note] } }]);
     expect(dropped).toEqual([]);
     const encoder = dialects.chat.streamEncoder(options);
@@ -43,9 +43,9 @@ describe.each(['chat', 'responses', 'messages'] as const)('a source on the web, 
     expect(encoder.dropped).toEqual([]);
   });
 
-  test('is an annotation in responses, whole and in a stream', () => {
-    const note = { type: 'url_citation', url, title: 'A', ...place(origin) };
-    const { body, dropped } = whole('responses', events(origin, values[origin]));
+  test('is an annotation in Responses, streaming or not', () => {
+    const note = { type: 'url_citation', url, title: 'A', ...expectedPosition(origin) };
+    const { body, dropped } = encodeComplete('responses', events(origin, values[origin]));
     expect(body.output).toMatchObject([{ content: [{ text: 'Hello world', annotations: [note] }] }]);
     expect(dropped).toEqual([]);
     const encoder = dialects.responses.streamEncoder(options);
@@ -56,13 +56,15 @@ describe.each(['chat', 'responses', 'messages'] as const)('a source on the web, 
     expect(encoder.dropped).toEqual([]);
   });
 
-  test('has no place in messages, whose callers send it back to be checked, and that is told', () => {
-    expect(whole('messages', events(origin, values[origin])).dropped).toMatchObject([{ path: 'citation' }]);
+  test('is dropped in Messages, whose clients send citations back for verification, and reported', () => {
+    expect(encodeComplete('messages', events(origin, values[origin])).dropped).toMatchObject([
+      { path: 'citation' },
+    ]);
   });
 });
 
-test('a place in a document is known to its own dialect alone', () => {
+test('document citation is kept in its own dialect only', () => {
   const value = { type: 'char_location', document_index: 0, start_char_index: 0, end_char_index: 5 };
   for (const to of ['chat', 'responses'] as const)
-    expect(whole(to, events('messages', value)).dropped).toMatchObject([{ path: 'citation' }]);
+    expect(encodeComplete(to, events('messages', value)).dropped).toMatchObject([{ path: 'citation' }]);
 });

@@ -4,24 +4,24 @@ import { encode, options } from './transcripts';
 
 const hello = { role: 'user', content: 'Hi' };
 
-describe('tools that callers run themselves', () => {
+describe('Client-side tools', () => {
   test.each([
     ['bash_20250124', 'bash', ['command', 'restart']],
     ['text_editor_20250728', 'str_replace_based_edit_tool', ['command', 'insert_text', 'path']],
     ['text_editor_20250124', 'str_replace_editor', ['command', 'new_str', 'path']],
     ['memory_20250818', 'memory', ['command', 'new_path', 'old_path']],
-  ])('%s of messages is a function elsewhere', (type, name, fields) => {
-    const asked = { model: 'm', max_tokens: 90, messages: [hello], tools: [{ type, name }] };
+  ])('Messages tool %s becomes a function in other dialects', (type, name, fields) => {
+    const requestBody = { model: 'm', max_tokens: 90, messages: [hello], tools: [{ type, name }] };
     for (const to of ['chat', 'responses'] as const) {
-      const { body, dropped } = convert('messages', to, asked);
+      const { body, dropped } = convert('messages', to, requestBody);
       const [tool] = body.tools as { function?: object; name?: string }[];
-      const told = (tool!.function ?? tool) as { name: string; parameters: { properties: object } };
-      expect(told.name).toBe(name);
-      expect(Object.keys(told.parameters.properties)).toEqual(expect.arrayContaining(fields));
+      const convertedTool = (tool!.function ?? tool) as { name: string; parameters: { properties: object } };
+      expect(convertedTool.name).toBe(name);
+      expect(Object.keys(convertedTool.parameters.properties)).toEqual(expect.arrayContaining(fields));
       expect(dropped).toEqual([]);
     }
-    // Its own dialect knows it by type.
-    expect(convert('messages', 'messages', asked).body.tools).toEqual(asked.tools);
+    // The tool keeps its type in its own dialect.
+    expect(convert('messages', 'messages', requestBody).body.tools).toEqual(requestBody.tools);
   });
 
   const calls = [
@@ -42,11 +42,11 @@ describe('tools that callers run themselves', () => {
     ],
   ] as const;
 
-  test.each(calls)('%s of responses is called as the caller expects', (name, args, item) => {
+  test.each(calls)('Responses tool %s is called as the client expects', (name, args, item) => {
     for (const to of ['chat', 'messages'] as const) {
       const { body, reply } = convert('responses', to, { model: 'm', input: 'Hi', tools: [{ type: name }] });
       expect(JSON.stringify(body.tools)).toContain(`"name":"${name}"`);
-      // As a supplier of the other dialect answers, in a stream and whole.
+      // Response of a supplier of the other dialect, streaming and complete.
       const events = [
         { type: 'message-start', id: 'x', model: 'm' },
         { type: 'tool-start', index: 0, id: 'call_1', name },
@@ -55,13 +55,13 @@ describe('tools that callers run themselves', () => {
         { type: 'tool-end', index: 0 },
         { type: 'message-end', finish: { unified: 'tool-calls', raw: null } },
       ] as const;
-      const theirs = Buffer.from(encode(dialects[to].streamEncoder(options), [...events]));
-      const heard: CanonicalEvent[] = [];
-      const decoder = dialects[to].streamDecoder({ emit: (event) => heard.push(event), ...reply });
-      decoder.push(theirs);
+      const supplierStream = Buffer.from(encode(dialects[to].streamEncoder(options), [...events]));
+      const decodedEvents: CanonicalEvent[] = [];
+      const decoder = dialects[to].streamDecoder({ emit: (event) => decodedEvents.push(event), ...reply });
+      decoder.push(supplierStream);
       decoder.end();
-      const ours = encode(dialects.responses.streamEncoder(options), heard);
-      const told = ours
+      const clientStream = encode(dialects.responses.streamEncoder(options), decodedEvents);
+      const calledItems = clientStream
         .split('\n')
         .filter((line) => line.startsWith('data: {'))
         .map(
@@ -69,13 +69,15 @@ describe('tools that callers run themselves', () => {
             JSON.parse(line.slice(6)) as { type: string; item?: object; response?: { output: object[] } },
         );
       const expected = { ...item, call_id: 'call_1', status: 'completed' };
-      expect(told.find(({ type }) => type === 'response.output_item.done')?.item).toMatchObject(expected);
-      expect(told.at(-1)?.response?.output).toEqual([expect.objectContaining(expected)]);
-      expect(told.some(({ type }) => type.includes('function_call'))).toBe(false);
+      expect(calledItems.find(({ type }) => type === 'response.output_item.done')?.item).toMatchObject(
+        expected,
+      );
+      expect(calledItems.at(-1)?.response?.output).toEqual([expect.objectContaining(expected)]);
+      expect(calledItems.some(({ type }) => type.includes('function_call'))).toBe(false);
     }
   });
 
-  test.each(calls)('%s of an earlier turn and its result are read by any model', (name, args, item) => {
+  test.each(calls)('%s of an earlier turn and its result are converted for any model', (name, args, item) => {
     const input = [
       hello,
       { ...item, id: 'x_1', call_id: 'call_1', status: 'completed' },
@@ -86,22 +88,22 @@ describe('tools that callers run themselves', () => {
         output: 'done',
       },
     ];
-    const asked = { model: 'm', input, tools: [{ type: name }] };
-    const { body } = convert('responses', 'messages', asked);
+    const requestBody = { model: 'm', input, tools: [{ type: name }] };
+    const { body } = convert('responses', 'messages', requestBody);
     expect(body.messages).toMatchObject([
       hello,
       { role: 'assistant', content: [{ type: 'tool_use', name, input: args }] },
       { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_1' }] },
     ]);
-    expect(convert('responses', 'responses', asked).body.input).toEqual(
+    expect(convert('responses', 'responses', requestBody).body.input).toEqual(
       expect.arrayContaining([input[1], input[2]]),
     );
   });
 
-  test('a shell that the supplier hosts is none of them', () => {
+  test('hosted shell is not a client-side tool', () => {
     const tools = [{ type: 'shell', environment: { type: 'container_auto' } }];
-    const own = { type: 'function', name: 'look', parameters: { type: 'object', properties: {} } };
-    const { dropped } = convert('responses', 'chat', { model: 'm', input: 'Hi', tools: [own, ...tools] });
+    const ownTool = { type: 'function', name: 'look', parameters: { type: 'object', properties: {} } };
+    const { dropped } = convert('responses', 'chat', { model: 'm', input: 'Hi', tools: [ownTool, ...tools] });
     expect(dropped).toEqual([expect.objectContaining({ loss: 'dropped', name: 'tools.shell' })]);
   });
 
@@ -110,9 +112,9 @@ describe('tools that callers run themselves', () => {
     ['messages', 'responses', { type: 'code_execution_20250522', name: 'code_execution' }],
     ['responses', 'chat', { type: 'mcp', server_label: 'x' }],
     ['responses', 'messages', { type: 'file_search', vector_store_ids: ['v'] }],
-  ] as const)('the only tool of %s cannot be left out for %s: %j', (from, to, tool) => {
-    const asked = from === 'messages' ? { max_tokens: 90, messages: [hello] } : { input: 'Hi' };
-    expect(tryConvert(from, to, { model: 'm', ...asked, tools: [tool] })).toMatchObject({
+  ] as const)('request with only %s cannot drop it for %s: %j', (from, to, tool) => {
+    const requestBody = from === 'messages' ? { max_tokens: 90, messages: [hello] } : { input: 'Hi' };
+    expect(tryConvert(from, to, { model: 'm', ...requestBody, tools: [tool] })).toMatchObject({
       code: 'unsupported_parameter',
       options: { param: 'tools' },
     });

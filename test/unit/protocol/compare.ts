@@ -1,7 +1,7 @@
 import { type CanonicalResponse } from '../../../src/protocol';
 import { type Json } from './transcripts';
 
-/** A whole chat answer in the form in which the strict client puts a stream together. */
+/** Returns a complete chat response in the shape that the strict client assembles from a stream. */
 export function chatAsReceived(answer: Json): Json {
   const [{ message, finish_reason }] = answer.choices as [{ message: Json; finish_reason: string }];
   const { refusal, content, ...rest } = message;
@@ -12,14 +12,14 @@ export function chatAsReceived(answer: Json): Json {
   };
 }
 
-/** These must be the same whichever way an answer was read: arguments as values, words as one. */
+/** Returns what must be equal however a response was read: arguments as values, texts joined. */
 export function comparable({ blocks, finish, stopSequence, usage }: CanonicalResponse): Json {
-  const words = (type: string): string =>
+  const textOf = (type: string): string =>
     blocks.map((block) => (block.type !== 'tool' && block.type === type ? block.text : '')).join('');
   return {
-    text: words('text'),
-    reasoning: words('reasoning'),
-    refusal: words('refusal'),
+    text: textOf('text'),
+    reasoning: textOf('reasoning'),
+    refusal: textOf('refusal'),
     signatures: blocks.flatMap((block) => (block.type === 'reasoning' ? (block.signature ?? []) : [])),
     calls: blocks.flatMap((block) =>
       block.type === 'tool'

@@ -112,7 +112,7 @@ test.each<[DialectName, Json, string, string]>([
   expect(error.kind).toBe(kind);
   const fault = supplierFault(error);
   expect(fault.code).toBe(code);
-  // A caller must never take a supplier's complaint about us for one about the caller's own key.
+  // A client must never mistake a supplier's complaint about the gateway's key for one about its own.
   expect([401, 403]).not.toContain(fault.status);
   expect(
     JSON.stringify(fault.options.details ?? {}).includes(`"message":${JSON.stringify(error.message)}`),
@@ -123,11 +123,11 @@ test.each<[DialectName, Json]>([
   ['chat', { choices: [], error: null }],
   ['messages', { type: 'message', content: [] }],
   ['responses', { object: 'response', status: 'completed', error: null, output: [] }],
-])('%s: an answer is no error', (dialect, body) => {
+])('%s response is not an error', (dialect, body) => {
   expect(dialects[dialect].readError(body)).toBeUndefined();
 });
 
-test('structured facts of a supplier reach the caller', () => {
+test('structured details of a supplier error reach the client', () => {
   const details = { error_code: 'thread_unsupported_request', unsupported: ['thread'] };
   const error = dialects.messages.readError({
     type: 'error',
@@ -200,13 +200,13 @@ test.each<[string, DialectName, string, string]>([
     ),
     'agentcli_incomplete_stream',
   ],
-])('%s never looks like an answer', (_name, dialect, text, code) => {
+])('%s is never reported as a complete response', (_name, dialect, text, code) => {
   const events = decode(dialect, [Buffer.from(text)]);
   expect(collect(events)).toMatchObject({ ok: false, error: { code } });
   expect(events.filter(({ type }) => type === 'fault' || type === 'message-end')).toHaveLength(1);
 });
 
-test('an event without end is refused before it fills the memory', () => {
+test('endless event is rejected before it fills the memory', () => {
   const codes: string[] = [];
   const decoder = dialects.chat.streamDecoder({
     maxEventBytes: 1000,
@@ -227,15 +227,15 @@ test.each<[DialectName, unknown, string]>([
   ['chat', { choices: [{ message: { content: '' } }] }, 'empty_response'],
   ['messages', { content: [] }, 'empty_response'],
   ['responses', { output: [] }, 'empty_response'],
-])('%s: %j is no whole answer', (dialect, body, code) => {
+])('%s: %j is not a complete response', (dialect, body, code) => {
   expect(collect(dialects[dialect].decodeAnswer(body).events)).toMatchObject({ ok: false, error: { code } });
 });
 
 const chunk = (choice: Json): Json => ({ id: 'c', model: 'm', choices: [{ index: 0, ...choice }] });
 
-test('habits of compatible suppliers', () => {
+test('known deviations of compatible suppliers are accepted', () => {
   const call = (extra: Json): Json => ({ delta: { tool_calls: [extra] } });
-  // Every call counted from 0, no identifier, "stop" at the end, and no [DONE].
+  // Every call index is 0, identifiers are missing, the reason is "stop" and [DONE] is missing.
   const events = decode('chat', [
     Buffer.from(
       sse(
@@ -247,17 +247,17 @@ test('habits of compatible suppliers', () => {
       ),
     ),
   ]);
-  const whole = collect(events);
-  if (!whole.ok) throw whole.error;
-  expect(whole.value.finish).toEqual({ unified: 'tool-calls', raw: 'stop' });
-  expect(whole.value.blocks).toMatchObject([
+  const complete = collect(events);
+  if (!complete.ok) throw complete.error;
+  expect(complete.value.finish).toEqual({ unified: 'tool-calls', raw: 'stop' });
+  expect(complete.value.blocks).toMatchObject([
     { id: 'a', name: 'f', arguments: '{}' },
     { id: 'b', name: 'g', arguments: '{"x":1}' },
     { name: 'h', arguments: '{}', id: expect.stringMatching(/^call_[0-9a-f]{32}$/) },
   ]);
 });
 
-test('what a stream has beyond the events is counted', () => {
+test('unmapped stream content is counted', () => {
   const decoder = dialects.messages.streamDecoder({ emit: () => undefined });
   decoder.push(
     Buffer.from(
@@ -280,7 +280,7 @@ test('what a stream has beyond the events is counted', () => {
   ]);
 });
 
-test('what a whole answer loses on either side is counted too', () => {
+test('unmapped content of a complete response is counted on both sides', () => {
   const thinking = { type: 'thinking', thinking: 'Hm.', signature: 'c2ln' };
   const text = { type: 'text', text: 'A', citations: [{ type: 'char_location' }] };
   const content = [thinking, text, { type: 'server_tool_use', id: 's', name: 'web_search', input: {} }];
@@ -294,18 +294,18 @@ test('what a whole answer loses on either side is counted too', () => {
   });
   expect(decoded.dropped).toMatchObject([{ path: 'content', count: 1 }]);
   expect(decoded.usage).toMatchObject({ kind: 'ok', usage: { inputTokens: 1, outputTokens: 2 } });
-  const whole = collect(decoded.events);
-  if (!whole.ok) throw whole.error;
-  const lost = (target: DialectName): string[] =>
-    dialects[target].encodeAnswer(whole.value, { requestId: 'r' }).dropped.map(({ path }) => path);
-  expect(lost('chat')).toEqual(['reasoning.signature', 'citation']);
-  expect(lost('responses')).toEqual(['reasoning.signature', 'citation']);
-  expect(lost('messages')).toEqual(['citation']);
+  const complete = collect(decoded.events);
+  if (!complete.ok) throw complete.error;
+  const lostPaths = (target: DialectName): string[] =>
+    dialects[target].encodeAnswer(complete.value, { requestId: 'r' }).dropped.map(({ path }) => path);
+  expect(lostPaths('chat')).toEqual(['reasoning.signature', 'citation']);
+  expect(lostPaths('responses')).toEqual(['reasoning.signature', 'citation']);
+  expect(lostPaths('messages')).toEqual(['citation']);
 });
 
-test('the details of a validation are told in words, each with its place', () => {
-  const extra = (...loc: (string | number)[]) => ({ type: 'extra_forbidden', loc, msg: 'Extra inputs' });
-  const detail = [extra('body', 'store'), extra('body', 'messages', 0, 'user', 'name')];
+test('validation details are reported in words with their positions', () => {
+  const extraField = (...loc: (string | number)[]) => ({ type: 'extra_forbidden', loc, msg: 'Extra inputs' });
+  const detail = [extraField('body', 'store'), extraField('body', 'messages', 0, 'user', 'name')];
   const body = { object: 'error', message: { detail }, type: 'invalid_request_error' };
   expect(dialects.chat.readError(body)).toMatchObject({
     kind: 'invalid',

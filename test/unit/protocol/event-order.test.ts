@@ -18,37 +18,40 @@ const chunk = (delta: object, finish: string | null = null): object => ({
   choices: [{ index: 0, delta, finish_reason: finish }],
 });
 const call = (fields: object): object => chunk({ tool_calls: [{ index: 0, ...fields }] });
-const begun = { type: 'message_start', message: { id: 'a', role: 'assistant', content: [], usage: {} } };
+const messageStart = {
+  type: 'message_start',
+  message: { id: 'a', role: 'assistant', content: [], usage: {} },
+};
 const text = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hi' } };
 const block = { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } };
-const ended = [
+const messageEnd = [
   { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 1 } },
   { type: 'message_stop' },
 ];
 const created = { type: 'response.created', response: { id: 'a', status: 'in_progress', output: [] } };
-const piece = { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'Hi' };
+const textDelta = { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'Hi' };
 
-/** Each would read as a good answer to whoever only collects pieces. */
+/** Each stream would seem valid to a client that only collects pieces. */
 const cases: readonly (readonly [DialectName, string, readonly (object | '[DONE]')[]])[] = [
   [
     'chat',
     'the arguments of a call before its name',
     [call({ function: { arguments: '{}' } }), chunk({}, 'tool_calls'), '[DONE]'],
   ],
-  ['messages', 'a piece before its block', [begun, text, ...ended]],
+  ['messages', 'a piece before its block', [messageStart, text, ...messageEnd]],
   [
     'messages',
     'the end of a block that never began',
-    [begun, { type: 'content_block_stop', index: 0 }, ...ended],
+    [messageStart, { type: 'content_block_stop', index: 0 }, ...messageEnd],
   ],
-  ['messages', 'an end in the middle of a block', [begun, block, text, { type: 'message_stop' }]],
-  ['responses', 'a piece before its item', [created, piece]],
-  ['responses', 'a piece before the beginning', [piece, created]],
+  ['messages', 'an end in the middle of a block', [messageStart, block, text, { type: 'message_stop' }]],
+  ['responses', 'a piece before its item', [created, textDelta]],
+  ['responses', 'a piece before the beginning', [textDelta, created]],
 ];
 
-test.each(cases)('%s: %s is a broken stream and never a good answer', (dialect, _what, events) => {
-  const read = decode(dialect, [streamOf(events)]);
-  expect(read.map(({ type }) => type)).not.toContain('message-end');
-  const last = read.at(-1);
+test.each(cases)('%s: %s is a broken stream and never a valid response', (dialect, _what, events) => {
+  const decoded = decode(dialect, [streamOf(events)]);
+  expect(decoded.map(({ type }) => type)).not.toContain('message-end');
+  const last = decoded.at(-1);
   expect(last?.type === 'fault' ? last.fault.code : last?.type).toBe('agentcli_incomplete_stream');
 });

@@ -10,47 +10,47 @@ import {
 } from '../../../src/protocol';
 import { chatAsReceived, comparable } from './compare';
 import { receive } from './conformance';
-import { sent } from './convert';
+import { asReceived } from './convert';
 import { decode, encode, names, options } from './transcripts';
 
-const words = fc.array(fc.string({ unit: 'binary', minLength: 1, maxLength: 12 }), {
+const textPieces = fc.array(fc.string({ unit: 'binary', minLength: 1, maxLength: 12 }), {
   minLength: 1,
   maxLength: 4,
 });
 const origin = fc.constantFrom<DialectName>(...names);
 
-type Step = (state: { tool: number; open: number[] }) => CanonicalEvent[];
+type EventStep = (state: { tool: number; open: number[] }) => CanonicalEvent[];
 
 const prose = (kind: 'text' | 'reasoning') =>
-  words.map((pieces): Step => () => [
+  textPieces.map((pieces): EventStep => () => [
     { type: `${kind}-start` },
     ...pieces.map((text): CanonicalEvent => ({ type: `${kind}-delta`, text })),
     { type: `${kind}-end` },
   ]);
 
-const signed = fc
+const signedReasoning = fc
   .record({ origin, signature: fc.base64String({ minLength: 4 }), redacted: fc.boolean() })
-  .map((signature): Step => () => [
+  .map((signature): EventStep => () => [
     { type: 'reasoning-start' },
     { type: 'reasoning-signature', ...signature },
     { type: 'reasoning-end' },
   ]);
 
-const refusal = words.map(
-  (pieces): Step =>
+const refusal = textPieces.map(
+  (pieces): EventStep =>
     () =>
       pieces.map((text) => ({ type: 'refusal', text })),
 );
 
-const toolStart = fc.constantFrom('get_weather', 'list-files').map((name): Step => (state) => {
+const toolStart = fc.constantFrom('get_weather', 'list-files').map((name): EventStep => (state) => {
   const index = state.tool++;
   state.open.push(index);
   return [{ type: 'tool-start', index, id: `call_${index}`, name }];
 });
 
-/** A piece for one of the open tools; its arguments are `{"k":"<pieces>"}`. */
+/** A piece for an open tool, whose arguments are `{"k":"<pieces>"}`. */
 const toolPiece = fc.tuple(fc.nat(), fc.stringMatching(/^[a-z ]{1,9}$/)).map(
-  ([pick, text]): Step =>
+  ([pick, text]): EventStep =>
     ({ open }) =>
       open.length === 0
         ? []
@@ -63,7 +63,7 @@ const toolPiece = fc.tuple(fc.nat(), fc.stringMatching(/^[a-z ]{1,9}$/)).map(
           ],
 );
 
-const toolEnd = fc.nat().map((pick): Step => ({ open }) => {
+const toolEnd = fc.nat().map((pick): EventStep => ({ open }) => {
   if (open.length === 0) return [];
   const [index] = open.splice(pick % open.length, 1);
   return [{ type: 'tool-end', index: index! }];
@@ -79,7 +79,7 @@ const steps = fc.array(
   fc.oneof(
     { weight: 3, arbitrary: prose('text') },
     { weight: 2, arbitrary: prose('reasoning') },
-    { weight: 1, arbitrary: signed },
+    { weight: 1, arbitrary: signedReasoning },
     { weight: 1, arbitrary: refusal },
     { weight: 3, arbitrary: toolStart },
     { weight: 4, arbitrary: toolPiece },
@@ -96,15 +96,15 @@ const finish = fc.constantFrom<UnifiedFinish>(
   'unknown',
 );
 
-/** Whole objects: each tool's first piece opens its object, and its end closes it. */
-function framed(events: readonly CanonicalEvent[]): CanonicalEvent[] {
-  const begun = new Set<number>();
+/** Completes the objects: the first piece of each tool opens its object, and its end closes it. */
+function withCompleteArguments(events: readonly CanonicalEvent[]): CanonicalEvent[] {
+  const startedTools = new Set<number>();
   return events.flatMap((event): CanonicalEvent[] => {
-    if (event.type === 'tool-arguments-delta' && !begun.has(event.index)) {
-      begun.add(event.index);
+    if (event.type === 'tool-arguments-delta' && !startedTools.has(event.index)) {
+      startedTools.add(event.index);
       return [{ ...event, text: `{"k":"${event.text}` }];
     }
-    if (event.type === 'tool-end' && begun.has(event.index)) {
+    if (event.type === 'tool-end' && startedTools.has(event.index)) {
       return [{ type: 'tool-arguments-delta', index: event.index, text: '"}' }, event];
     }
     return [event];
@@ -119,40 +119,40 @@ const sequences = fc.tuple(steps, usage, finish).map(([list, counts, unified]): 
   const reported: Usage = usageOf(counts);
   return [
     { type: 'message-start', id: 'x', model: 'm' },
-    ...framed([...middle, ...ends]),
+    ...withCompleteArguments([...middle, ...ends]),
     { type: 'usage-update', usage: reported },
     { type: 'message-end', finish: { unified: end, raw: null } },
   ];
 });
 
-describe.each(names)('%s', (target) => {
+describe.each(names)('Encoder for %s', (target) => {
   const { streamEncoder, encodeAnswer, decodeAnswer } = dialects[target];
 
-  test('writes any sequence by its rules, and the stream says what the whole answer says', () => {
+  test('writes any sequence by the rules of its dialect, and stream and complete response agree', () => {
     fc.assert(
       fc.property(sequences, (events) => {
-        const whole = collect(events);
-        if (!whole.ok) throw whole.error;
+        const complete = collect(events);
+        if (!complete.ok) throw complete.error;
         const text = encode(streamEncoder(options), events);
-        const answer = sent(encodeAnswer(whole.value, options).body);
+        const answer = asReceived(encodeAnswer(complete.value, options).body);
         const { answer: received } = receive[target](text);
         expect(received).toEqual(target === 'chat' ? chatAsReceived(answer) : answer);
 
         const streamed = collect(decode(target, [Buffer.from(text)]));
-        const read = collect(decodeAnswer(JSON.parse(JSON.stringify(answer))).events);
-        if (!streamed.ok || !read.ok) throw new Error('an answer became a failure');
-        expect(comparable(streamed.value)).toEqual(comparable(read.value));
-        const [was, now] = [comparable(whole.value), comparable(read.value)];
+        const decoded = collect(decodeAnswer(JSON.parse(JSON.stringify(answer))).events);
+        if (!streamed.ok || !decoded.ok) throw new Error('an answer became a failure');
+        expect(comparable(streamed.value)).toEqual(comparable(decoded.value));
+        const [was, now] = [comparable(complete.value), comparable(decoded.value)];
         expect(now.calls).toEqual(was.calls);
         expect(now.reasoning).toBe(was.reasoning);
-        // A refusal is plain words where there is no other way to say no.
+        // A refusal is plain text in a dialect without refusals.
         if (target !== 'messages') expect([now.text, now.refusal]).toEqual([was.text, was.refusal]);
       }),
       { numRuns: 200 },
     );
   });
 
-  test('a stream that fails has no success terminator, wherever it fails', () => {
+  test('failed stream never ends with a success terminator', () => {
     fc.assert(
       fc.property(sequences, fc.nat(), (events, at) => {
         const cut = 1 + (at % (events.length - 1));
@@ -182,7 +182,7 @@ const toolEvents = (pieces: number): CanonicalEvent[] => [
   })),
 ];
 
-test.each(['messages', 'responses'] as const)('%s holds no more than it is allowed to', (target) => {
+test.each(['messages', 'responses'] as const)('%s encoder buffers no more than its limit', (target) => {
   const encoder = dialects[target].streamEncoder({ ...options, maxHeldCharacters: 5000 });
   const text = encode(encoder, toolEvents(100));
   expect(receive[target](text).error).toMatchObject({ code: 'provider_response_too_large' });
@@ -190,23 +190,23 @@ test.each(['messages', 'responses'] as const)('%s holds no more than it is allow
   expect(text.length).toBeLessThan(30_000);
 });
 
-test('a finished call of a chat supplier does not hold up the next one', () => {
+test('completed call of a chat supplier does not delay the next one', () => {
   const chunk = (delta: object): Buffer =>
     Buffer.from(`data: ${JSON.stringify({ id: 'c', model: 'm', choices: [{ index: 0, delta }] })}\n\n`);
   const encoder = dialects.messages.streamEncoder(options);
-  const sent: string[] = [];
-  const decoder = dialects.chat.streamDecoder({ emit: (event) => sent.push(encoder.encode(event)) });
+  const sentEvents: string[] = [];
+  const decoder = dialects.chat.streamDecoder({ emit: (event) => sentEvents.push(encoder.encode(event)) });
   const call = (index: number, id: string | undefined, name: string | undefined, text: string): object => ({
     tool_calls: [{ index, id, function: { name, arguments: text } }],
   });
   decoder.push(chunk(call(0, 'a', 'f', '{"x":{"y":"}"}}')));
   decoder.push(chunk(call(1, 'b', 'g', '')));
   decoder.push(chunk(call(1, undefined, undefined, '{"z')));
-  expect(sent.at(-1)).toContain('"index":1');
-  expect(sent.at(-1)).toContain('"partial_json":"{\\"z"');
+  expect(sentEvents.at(-1)).toContain('"index":1');
+  expect(sentEvents.at(-1)).toContain('"partial_json":"{\\"z"');
 });
 
-test('a function that stands for a tool with plain text is unwrapped, and a name is given back', () => {
+test('function standing in for a plain-text tool is unwrapped, and its name restored', () => {
   const tools = new ToolNames(64, [
     { kind: 'custom', name: 'apply_patch', at: 'tools.0' },
     { kind: 'function', name: 'read', namespace: { name: 'files' }, at: 'tools.1' },
@@ -226,7 +226,7 @@ test('a function that stands for a tool with plain text is unwrapped, and a name
   ]);
 });
 
-test('a tool that stands for a structured answer becomes its text', () => {
+test('tool standing in for structured output becomes its text', () => {
   const body = {
     id: 'm',
     model: 'm',
@@ -234,14 +234,14 @@ test('a tool that stands for a structured answer becomes its text', () => {
     stop_reason: 'tool_use',
     usage: { input_tokens: 1, output_tokens: 1 },
   };
-  const whole = collect(dialects.messages.decodeAnswer(body, { textTool: 'json_answer' }).events);
-  expect(whole).toMatchObject({
+  const complete = collect(dialects.messages.decodeAnswer(body, { textTool: 'json_answer' }).events);
+  expect(complete).toMatchObject({
     ok: true,
     value: { blocks: [{ type: 'text', text: '{"ok":true}' }], finish: { unified: 'stop', raw: 'tool_use' } },
   });
 });
 
-test('the messages stream shows input tokens from the start and the real totals at the end', () => {
+test('Messages stream reports input tokens at the start and the final totals at the end', () => {
   const events = decode('chat', [
     Buffer.from(
       'data: {"id":"c","model":"m","choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\n',
@@ -259,7 +259,7 @@ test('the messages stream shows input tokens from the start and the real totals 
   });
 });
 
-test.each([true, false])('the usage chunk of chat comes when asked for (%s)', (includeUsage) => {
+test.each([true, false])('Chat Completions usage chunk is sent on request only (%s)', (includeUsage) => {
   const events = decode('messages', [
     Buffer.from(
       encode(dialects.messages.streamEncoder(options), [

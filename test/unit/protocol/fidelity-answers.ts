@@ -2,13 +2,13 @@ import { type CanonicalEvent, type DialectName } from '../../../src/protocol';
 
 export interface AnswerProbe {
   readonly feature: string;
-  /** The supplier of each dialect can say this. */
+  /** Dialects whose suppliers can send this content. */
   readonly dialects: readonly DialectName[];
   readonly events: (from: DialectName) => readonly CanonicalEvent[];
   readonly end?: Partial<Extract<CanonicalEvent, { type: 'message-end' }>>;
 }
 
-const all: readonly DialectName[] = ['chat', 'messages', 'responses'];
+const allDialects: readonly DialectName[] = ['chat', 'messages', 'responses'];
 
 const webCitations: Record<DialectName, object> = {
   chat: {
@@ -24,7 +24,7 @@ const webCitations: Record<DialectName, object> = {
     encrypted_index: 'e',
   },
 };
-const cited =
+const citedText =
   (value: (origin: DialectName) => object) =>
   (origin: DialectName): readonly CanonicalEvent[] => [
     { type: 'text-start' },
@@ -36,12 +36,12 @@ const cited =
 export const answerProbes: readonly AnswerProbe[] = [
   {
     feature: 'Text',
-    dialects: all,
+    dialects: allDialects,
     events: () => [{ type: 'text-start' }, { type: 'text-delta', text: 'A' }, { type: 'text-end' }],
   },
   {
     feature: 'Parallel and interleaved calls',
-    dialects: all,
+    dialects: allDialects,
     events: () => [
       { type: 'tool-start', index: 0, id: 'call_a', name: 'look' },
       { type: 'tool-start', index: 1, id: 'call_b', name: 'look' },
@@ -54,7 +54,7 @@ export const answerProbes: readonly AnswerProbe[] = [
   },
   {
     feature: 'Reasoning',
-    dialects: all,
+    dialects: allDialects,
     events: () => [
       { type: 'reasoning-start' },
       { type: 'reasoning-delta', text: 'Hm.' },
@@ -78,13 +78,13 @@ export const answerProbes: readonly AnswerProbe[] = [
   },
   {
     feature: 'Citation of a source on the web',
-    dialects: all,
-    events: cited((origin) => webCitations[origin]),
+    dialects: allDialects,
+    events: citedText((origin) => webCitations[origin]),
   },
   {
     feature: 'Citation of a place in a document',
     dialects: ['messages'],
-    events: cited(() => ({
+    events: citedText(() => ({
       type: 'char_location',
       document_index: 0,
       start_char_index: 0,
@@ -93,13 +93,13 @@ export const answerProbes: readonly AnswerProbe[] = [
   },
   {
     feature: 'Stopped by the limit',
-    dialects: all,
+    dialects: allDialects,
     events: () => [],
     end: { finish: { unified: 'length', raw: null } },
   },
   {
     feature: 'Stopped by a filter',
-    dialects: all,
+    dialects: allDialects,
     events: () => [],
     end: { finish: { unified: 'content-filter', raw: null } },
   },

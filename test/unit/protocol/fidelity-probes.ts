@@ -1,17 +1,17 @@
 import {
   chat,
   chatRound,
-  custom,
+  customTool,
   everyUser,
   everywhere,
   hello,
-  loose,
+  looseSchema,
   messages,
   messagesRound,
   messagesTool,
   openai,
   pdf,
-  picture,
+  messagesPicture,
   pixel,
   type Probe,
   responses,
@@ -20,12 +20,12 @@ import {
   responsesTool,
   schema,
   tools,
-  uploaded,
+  uploadedFile,
   withTools,
 } from './fidelity-shapes';
 import { toolProbes } from './fidelity-tools';
 
-/** Every feature that callers use, as the smallest request that has it. */
+/** Every feature that clients use, each as the smallest request that contains it. */
 export const probes: readonly Probe[] = [
   {
     feature: 'System text',
@@ -54,7 +54,7 @@ export const probes: readonly Probe[] = [
     feature: 'Picture by value',
     fields: everyUser(
       { type: 'image_url', image_url: { url: `data:image/png;base64,${pixel}` } },
-      picture,
+      messagesPicture,
       responsesPicture,
     ),
   },
@@ -139,7 +139,7 @@ export const probes: readonly Probe[] = [
     feature: 'Uploaded file',
     fields: everyUser(
       { type: 'file', file: { file_id: 'file_1' } },
-      { type: 'document', source: uploaded },
+      { type: 'document', source: uploadedFile },
       { type: 'input_file', file_id: 'file_1' },
     ),
   },
@@ -170,8 +170,8 @@ export const probes: readonly Probe[] = [
   {
     feature: 'Tools with plain text',
     fields: {
-      chat: { tools: [{ type: 'custom', custom }] },
-      responses: { tools: [{ type: 'custom', ...custom }] },
+      chat: { tools: [{ type: 'custom', custom: customTool }] },
+      responses: { tools: [{ type: 'custom', ...customTool }] },
     },
   },
   {
@@ -241,7 +241,7 @@ export const probes: readonly Probe[] = [
   {
     feature: 'Picture in a tool result',
     fields: {
-      messages: messagesRound({ content: [picture] }),
+      messages: messagesRound({ content: [messagesPicture] }),
       responses: responsesRound([responsesPicture]),
     },
   },
@@ -270,8 +270,8 @@ export const probes: readonly Probe[] = [
   {
     feature: 'JSON schema that is open',
     fields: {
-      chat: { response_format: { type: 'json_schema', json_schema: { name: 'x', schema: loose } } },
-      responses: { text: { format: { type: 'json_schema', name: 'x', schema: loose } } },
+      chat: { response_format: { type: 'json_schema', json_schema: { name: 'x', schema: looseSchema } } },
+      responses: { text: { format: { type: 'json_schema', name: 'x', schema: looseSchema } } },
     },
   },
   {

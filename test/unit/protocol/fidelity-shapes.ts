@@ -1,7 +1,7 @@
 import { type DialectName } from '../../../src/protocol';
 import { type Json } from './transcripts';
 
-/** The smallest request of each dialect; a probe adds one feature to it. */
+/** Smallest request of each dialect; a probe adds a feature to it. */
 export const hello = { role: 'user', content: 'Hi' };
 export const bases: Readonly<Record<DialectName, Json>> = {
   chat: { model: 'm', messages: [hello] },
@@ -11,9 +11,9 @@ export const bases: Readonly<Record<DialectName, Json>> = {
 
 export interface Probe {
   readonly feature: string;
-  /** The feature looks so; a dialect that has no such thing is left out. */
+  /** Fields of the feature per dialect; a dialect without the feature is omitted. */
   readonly fields: Readonly<Partial<Record<DialectName, Json>>>;
-  /** Promises what happens anyway, so nothing need change in the target's request. */
+  /** Whether the feature describes the default behaviour, so the target request need not change. */
   readonly fulfilled?: boolean;
 }
 
@@ -25,7 +25,7 @@ export const schema = {
   required: ['a'],
   additionalProperties: false,
 };
-export const loose = { ...schema, additionalProperties: true };
+export const looseSchema = { ...schema, additionalProperties: true };
 
 const chatUser = (part: Json): Json => ({ messages: [{ role: 'user', content: [part] }] });
 const responsesUser = (part: Json): Json => ({ input: [{ role: 'user', content: [part] }] });
@@ -89,7 +89,10 @@ export const responsesRound = (output: unknown, before: Json[] = []): Json => ({
     { type: 'function_call_output', call_id: 'a', output },
   ],
 });
-export const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: pixel } };
+export const messagesPicture = {
+  type: 'image',
+  source: { type: 'base64', media_type: 'image/png', data: pixel },
+};
 export const responsesPicture = { type: 'input_image', image_url: `data:image/png;base64,${pixel}` };
-export const custom = { name: 'patch', description: 'Applies a patch.' };
-export const uploaded = { type: 'file', file_id: 'file_1' };
+export const customTool = { name: 'patch', description: 'Applies a patch.' };
+export const uploadedFile = { type: 'file', file_id: 'file_1' };

@@ -1,6 +1,6 @@
 import { chat, messages, type Probe, responses, responsesTool } from './fidelity-shapes';
 
-/** Tools of a vendor: those that its servers run, and those that its models only know by type. */
+/** Vendor tools: those that its servers run, and those that its models know by type only. */
 export const toolProbes: readonly Probe[] = [
   {
     feature: "Supplier's own tool alone",

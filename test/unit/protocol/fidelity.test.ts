@@ -14,7 +14,7 @@ const pairs = names.flatMap((from) => names.filter((to) => to !== from).map((to)
 const requestPairs = [...pairs, ...names.map((from) => [from, 'gemini'] as const)];
 const page = join(__dirname, '../../../docs/fidelity.md');
 
-const unique = (reasons: readonly string[]): string => [...new Set(reasons)].join('; ');
+const joinUnique = (reasons: readonly string[]): string => [...new Set(reasons)].join('; ');
 
 function requestOutcome(probe: Probe, from: DialectName, to: TargetName): string {
   const fields = probe.fields[from];
@@ -22,17 +22,19 @@ function requestOutcome(probe: Probe, from: DialectName, to: TargetName): string
   const target = { developerRole: false };
   const encoded = tryConvert(from, to, { ...bases[from], ...fields }, target);
   if (encoded instanceof Fault) return `refused (\`${encoded.code}\`)`;
-  const known = to === 'gemini' ? undefined : complaint(to, encoded.body);
-  if (known !== undefined) throw new Error(`${probe.feature}, ${from} to ${to}: ${known}`);
-  const lost = encoded.dropped.filter(({ loss }) => loss === 'dropped').map(({ reason }) => reason);
-  const near = encoded.dropped.filter(({ loss }) => loss === 'approximated').map(({ reason }) => reason);
-  if (near.length > 0)
-    return `approximated (${unique(near)})${lost.length > 0 ? `, rest dropped (${unique(lost)})` : ''}`;
-  if (lost.length > 0) return `dropped (${unique(lost)})`;
+  const rejection = to === 'gemini' ? undefined : complaint(to, encoded.body);
+  if (rejection !== undefined) throw new Error(`${probe.feature}, ${from} to ${to}: ${rejection}`);
+  const droppedReasons = encoded.dropped.filter(({ loss }) => loss === 'dropped').map(({ reason }) => reason);
+  const approximatedReasons = encoded.dropped
+    .filter(({ loss }) => loss === 'approximated')
+    .map(({ reason }) => reason);
+  if (approximatedReasons.length > 0)
+    return `approximated (${joinUnique(approximatedReasons)})${droppedReasons.length > 0 ? `, rest dropped (${joinUnique(droppedReasons)})` : ''}`;
+  if (droppedReasons.length > 0) return `dropped (${joinUnique(droppedReasons)})`;
   if (probe.fulfilled) return 'fulfilled';
-  const without = convert(from, to, bases[from], target).body;
-  // Nothing counted and nothing changed would be a silent loss.
-  if (JSON.stringify(without) === JSON.stringify(encoded.body))
+  const bodyWithoutFeature = convert(from, to, bases[from], target).body;
+  // A change that is neither counted nor visible would be a silent loss.
+  if (JSON.stringify(bodyWithoutFeature) === JSON.stringify(encoded.body))
     throw new Error(`${probe.feature}: lost from ${from} to ${to}`);
   return 'carried';
 }
@@ -46,29 +48,30 @@ function answerOutcome(probe: AnswerProbe, from: DialectName, to: DialectName): 
     { type: 'message-end', finish: { unified: 'stop', raw: null }, ...probe.end },
   ];
   const encoder = dialects[to].streamEncoder({ ...options, lane: laneMark('a lane') });
-  const read = collect(decode(to, [Buffer.from(encode(encoder, events))]));
-  const sent = collect(events);
-  if (!read.ok || !sent.ok) throw new Error(`${probe.feature}: an answer became a failure`);
-  if (encoder.dropped.length > 0) return `dropped (${unique(encoder.dropped.map(({ reason }) => reason))})`;
-  const [was, now] = [comparable(sent.value), unsealed(comparable(read.value), to)];
+  const received = collect(decode(to, [Buffer.from(encode(encoder, events))]));
+  const original = collect(events);
+  if (!received.ok || !original.ok) throw new Error(`${probe.feature}: an answer became a failure`);
+  if (encoder.dropped.length > 0)
+    return `dropped (${joinUnique(encoder.dropped.map(({ reason }) => reason))})`;
+  const [was, now] = [comparable(original.value), unseal(comparable(received.value), to)];
   const changed = ['text', 'reasoning', 'refusal', 'signatures', 'calls', 'stopSequence'].filter(
     (name) => JSON.stringify(was[name]) !== JSON.stringify(now[name]),
   );
   if (changed.length > 0)
     return `approximated (read as ${changed.filter((name) => now[name] !== '').join(', ')})`;
-  const [wanted, given] = [sent.value.finish.unified, read.value.finish.unified];
-  return wanted === given ? 'carried' : `approximated (read as ${given})`;
+  const [expectedFinish, actualFinish] = [original.value.finish.unified, received.value.finish.unified];
+  return expectedFinish === actualFinish ? 'carried' : `approximated (read as ${actualFinish})`;
 }
 
-/** As the lane that signed it would get it back. */
-const unsealed = (answer: ReturnType<typeof comparable>, dialect: DialectName): typeof answer => ({
+/** Removes the seal, as the lane that signed the content would. */
+const unseal = (answer: ReturnType<typeof comparable>, dialect: DialectName): typeof answer => ({
   ...answer,
   signatures: (answer.signatures as string[]).flatMap(
     (signature) => unsealReasoning(signature, answer.reasoning as string, dialect).signature ?? [],
   ),
 });
 
-function table<To extends TargetName>(
+function renderTable<To extends TargetName>(
   pairs: readonly (readonly [DialectName, To])[],
   rows: readonly (readonly [string, (from: DialectName, to: To) => string])[],
 ): string {
@@ -99,7 +102,7 @@ Signed reasoning is of use to its author alone: it comes back to the lane that s
 
 ## Requests
 
-${table(
+${renderTable(
   requestPairs,
   probes.map((probe) => [probe.feature, (from, to) => requestOutcome(probe, from, to)] as const),
 )}
@@ -108,14 +111,14 @@ ${table(
 
 From the model's dialect to the caller's, streamed or whole.
 
-${table(
+${renderTable(
   pairs,
   answerProbes.map((probe) => [probe.feature, (from, to) => answerOutcome(probe, from, to)] as const),
 )}
 `;
 
-/** With `WRITE_FIDELITY=1` the page is written anew instead. */
-test('docs/fidelity.md says what the code does', () => {
+/** With `WRITE_FIDELITY=1` the page is rewritten instead. */
+test('docs/fidelity.md matches the behaviour of the code', () => {
   if (process.env.WRITE_FIDELITY === '1') writeFileSync(page, text());
   expect(readFileSync(page, 'utf8')).toBe(text());
 });

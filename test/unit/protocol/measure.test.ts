@@ -7,9 +7,9 @@ const png = pngOf({ width: 1_920, height: 1_080 }).toString('base64');
 const dataUrl = `data:image/png;base64,${png}`;
 const binding = { width: 1_920, height: 1_080, isBinding: true };
 
-describe('a request carries parts beside its text', () => {
-  test('is found in every place of chat', () => {
-    const found = chat.measureRequest({
+describe('Non-text parts of a request', () => {
+  test('are found everywhere in a Chat Completions request', () => {
+    const measured = chat.measureRequest({
       messages: [
         { role: 'system', content: [{ type: 'text', text: 'x' }] },
         {
@@ -29,20 +29,20 @@ describe('a request carries parts beside its text', () => {
       tools: [{ type: 'function', function: { name: 'f' } }, { type: 'browser_search' }],
       web_search_options: {},
     });
-    expect(found).toMatchObject({
+    expect(measured).toMatchObject({
       mediaBytes: dataUrl.length + 8 + 'data:application/pdf;base64,JVBERi0='.length,
       recordings: ['UklGRg=='],
       references: 2,
       tools: 2,
       serverTools: [{ type: 'browser_search' }, { type: 'web_search_options' }],
     });
-    expect(found.pictures).toHaveLength(3);
-    expect(found.pictures).toContainEqual({ detail: 'low', size: binding });
-    expect(found.documents).toHaveLength(2);
+    expect(measured.pictures).toHaveLength(3);
+    expect(measured.pictures).toContainEqual({ detail: 'low', size: binding });
+    expect(measured.documents).toHaveLength(2);
   });
 
-  test('is found in every place of messages', () => {
-    const found = messages.measureRequest({
+  test('are found everywhere in a Messages request', () => {
+    const measured = messages.measureRequest({
       system: [{ type: 'text', text: 'x' }],
       messages: [
         { role: 'user', content: 'plain' },
@@ -84,18 +84,18 @@ describe('a request carries parts beside its text', () => {
       ],
       mcp_servers: [{ type: 'url', url: 'https://tools.example' }],
     });
-    expect(found).toMatchObject({ mediaBytes: png.length + 16, references: 2, tools: 4, vendorTools: 3 });
-    expect(found.pictures).toHaveLength(4);
-    expect(found.documents).toHaveLength(3);
-    expect(found.serverTools).toEqual([
+    expect(measured).toMatchObject({ mediaBytes: png.length + 16, references: 2, tools: 4, vendorTools: 3 });
+    expect(measured.pictures).toHaveLength(4);
+    expect(measured.documents).toHaveLength(3);
+    expect(measured.serverTools).toEqual([
       { type: 'web_search_20250305', index: 2, maxUses: 3, takesLimit: true },
       { type: 'code_execution_20250825', index: 3, maxUses: null, takesLimit: false },
       { type: 'mcp', index: null, maxUses: null, takesLimit: false },
     ]);
   });
 
-  test('is found in every place of responses', () => {
-    const found = responses.measureRequest({
+  test('are found everywhere in a Responses request', () => {
+    const measured = responses.measureRequest({
       input: [
         { role: 'user', content: [{ type: 'input_image', image_url: dataUrl, detail: 'high' }] },
         { type: 'message', role: 'user', content: [{ type: 'input_image', file_id: 'file-1' }] },
@@ -116,39 +116,41 @@ describe('a request carries parts beside its text', () => {
       ],
       max_tool_calls: 2,
     });
-    expect(found).toMatchObject({
+    expect(measured).toMatchObject({
       mediaBytes: 2 * dataUrl.length + png.length,
       references: 4,
       serverTools: [{ type: 'file_search' }],
       maxToolCalls: 2,
       vendorTools: 2,
     });
-    expect(found.pictures).toHaveLength(5);
-    expect(found.pictures).toContainEqual({ detail: 'high', size: binding });
-    expect(found.documents).toHaveLength(1);
+    expect(measured.pictures).toHaveLength(5);
+    expect(measured.pictures).toContainEqual({ detail: 'high', size: binding });
+    expect(measured.documents).toHaveLength(1);
   });
 
-  test('is nothing in a text, nor in what is no request', () => {
-    const nothing = { mediaBytes: 0, pictures: [], documents: [], references: 0, serverTools: [] };
-    expect(chat.measureRequest({ messages: [{ role: 'user', content: dataUrl }] })).toMatchObject(nothing);
+  test('are absent in plain text and in invalid requests', () => {
+    const emptyMeasure = { mediaBytes: 0, pictures: [], documents: [], references: 0, serverTools: [] };
+    expect(chat.measureRequest({ messages: [{ role: 'user', content: dataUrl }] })).toMatchObject(
+      emptyMeasure,
+    );
     for (const body of [{}, { messages: 3, input: 'x' }, { messages: [null, 'x', []], input: [[], 3] }])
       for (const dialect of Object.values(dialects))
-        expect(dialect.measureRequest(body)).toMatchObject(nothing);
+        expect(dialect.measureRequest(body)).toMatchObject(emptyMeasure);
   });
 
-  test('is found however deep it stands', () => {
+  test('are found at any depth', () => {
     let block: object = { type: 'image', source: { type: 'url' } };
     for (let depth = 0; depth < 50_000; depth += 1) block = { type: 'tool_result', content: [block] };
-    const found = messages.measureRequest({ messages: [{ role: 'user', content: [block] }] });
-    expect(found.pictures).toHaveLength(1);
+    const measured = messages.measureRequest({ messages: [{ role: 'user', content: [block] }] });
+    expect(measured.pictures).toHaveLength(1);
   });
 });
 
-describe('the size of a picture', () => {
+describe('Image size', () => {
   const sizeOf = (file: Buffer) => pictureSizeIn(file.toString('base64'), 0);
   const size = { width: 640, height: 480 };
 
-  test('is read from its header', () => {
+  test('is read from the header', () => {
     expect(sizeOf(pngOf(size))).toEqual({ ...size, isBinding: true });
     expect(sizeOf(jpegOf(size))).toEqual({ ...size, isBinding: true });
     expect(sizeOf(jpegOf({ ...size, profileBytes: 60_000 }))).toEqual({ ...size, isBinding: true });
@@ -156,20 +158,20 @@ describe('the size of a picture', () => {
       expect(sizeOf(webpOf({ ...size, kind }))).toEqual({ ...size, isBinding: true });
   });
 
-  test('of a GIF binds no decoder', () => {
+  test('size of a GIF is not binding for decoders', () => {
     expect(sizeOf(gifOf(size))).toEqual({ ...size, isBinding: false });
   });
 
-  test('of a JPEG with several frame headers is the largest', () => {
+  test('size of a JPEG with several frame headers is the largest', () => {
     const file = jpegOf({ ...size, smallerFirst: true });
     expect(sizeOf(file)).toEqual({ ...size, isBinding: true });
-    // The word of a thumbnail within a segment is none of it.
+    // The marker of an embedded thumbnail is ignored.
     expect(sizeOf(jpegOf({ ...size, profileBytes: 3_000, thumbnail: true }))).toMatchObject(size);
   });
 
-  test('is unknown where another decoder may see other bytes', () => {
-    const clean = pngOf(size).toString('base64');
-    expect(pictureSizeIn(`${clean.slice(0, 8)}\n${clean.slice(8)}`, 0)).toBeNull();
+  test('is unknown if another decoder might see different bytes', () => {
+    const cleanImage = pngOf(size).toString('base64');
+    expect(pictureSizeIn(`${cleanImage.slice(0, 8)}\n${cleanImage.slice(8)}`, 0)).toBeNull();
     expect(sizeOf(jpegOf({ ...size, profileBytes: 200_000 }))).toBeNull();
     expect(sizeOf(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'))).toBeNull();
     expect(sizeOf(Buffer.alloc(0))).toBeNull();

@@ -1,95 +1,98 @@
 import { type DialectName, dialects, gemini } from '../../../src/protocol';
 import { laneMark, sealReasoning } from '../../../src/protocol/canonical';
 import { laneFacts } from '../../../src/vendors';
-import { convert, losses } from './convert';
+import { convert, describeLosses } from './convert';
 import { type Json } from './transcripts';
 
 const hello = [{ role: 'user', content: 'Hi' }];
 const tool = { type: 'function', function: { name: 'look', parameters: { type: 'object' } } };
 
-/** A chat request in the words of a known model. */
-function asked(to: DialectName, model: string, body: Json, from: DialectName = 'chat') {
+/** Converts a request for a known model. */
+function convertFor(to: DialectName, model: string, body: Json, from: DialectName = 'chat') {
   const target = { facts: laneFacts(model, {}) };
   const result = convert(from, to, { model: 'm', messages: hello, ...body }, target);
-  return { body: result.body, lost: losses(result).join('\n') };
+  return { body: result.body, lost: describeLosses(result).join('\n') };
 }
 
-describe('messages for Claude, by what its maker says of each model', () => {
+describe('Messages for Claude models', () => {
   test.each([
     ['claude-opus-5-5', 'high', 'high'],
     ['claude-opus-4-7', 'xhigh', 'xhigh'],
     ['claude-opus-4-7', 'minimal', 'low'],
     ['claude-opus-4-6', 'xhigh', 'high'],
-  ])('%s thinks by itself with the effort %s', (model, effort, told) => {
-    const { body } = asked('messages', model, { reasoning_effort: effort });
-    expect(body).toMatchObject({ thinking: { type: 'adaptive' }, output_config: { effort: told } });
+  ])('%s thinks automatically with the effort %s', (model, effort, expectedEffort) => {
+    const { body } = convertFor('messages', model, { reasoning_effort: effort });
+    expect(body).toMatchObject({ thinking: { type: 'adaptive' }, output_config: { effort: expectedEffort } });
   });
 
-  test('a model before that gets a budget', () => {
-    const { body } = asked('messages', 'claude-sonnet-4-5', { reasoning_effort: 'high', max_tokens: 9_000 });
+  test('earlier model gets a thinking budget', () => {
+    const { body } = convertFor('messages', 'claude-sonnet-4-5', {
+      reasoning_effort: 'high',
+      max_tokens: 9_000,
+    });
     expect(body.thinking).toEqual({ type: 'enabled', budget_tokens: 4_500 });
   });
 
-  test('sampling is left out where it is refused, and told', () => {
-    const { body, lost } = asked('messages', 'claude-opus-4-7', { temperature: 0.2, top_p: 0.5 });
+  test('unsupported sampling parameters are dropped and reported', () => {
+    const { body, lost } = convertFor('messages', 'claude-opus-4-7', { temperature: 0.2, top_p: 0.5 });
     expect(body).not.toHaveProperty('temperature');
     expect(body).not.toHaveProperty('top_p');
     expect(lost).toMatch(/temperature[^]*top_p/);
   });
 
-  test('a model that always thinks is not told to stop', () => {
-    const { body, lost } = asked('messages', 'claude-opus-5-5', { reasoning_effort: 'none' });
+  test('model that always thinks is not asked to stop', () => {
+    const { body, lost } = convertFor('messages', 'claude-opus-5-5', { reasoning_effort: 'none' });
     expect(body).not.toHaveProperty('thinking');
     expect(body).toMatchObject({ output_config: { effort: 'low' } });
     expect(lost).toContain('reasoning');
   });
 
-  test('a tool that cannot be forced is asked for in words', () => {
+  test('tool that cannot be forced is requested in the prompt', () => {
     const forced = { tools: [tool], tool_choice: { type: 'function', function: { name: 'look' } } };
-    const { body, lost } = asked('messages', 'claude-opus-5-5', forced);
+    const { body, lost } = convertFor('messages', 'claude-opus-5-5', forced);
     expect(body.tool_choice).toEqual({ type: 'auto' });
     expect(JSON.stringify(body.system)).toContain('look');
     expect(lost).toContain('tool_choice');
-    const able = asked('messages', 'claude-opus-4-7', forced);
-    expect(able.body.tool_choice).toEqual({ type: 'tool', name: 'look' });
+    const forcedResult = convertFor('messages', 'claude-opus-4-7', forced);
+    expect(forcedResult.body.tool_choice).toEqual({ type: 'tool', name: 'look' });
   });
 
-  test('a conversation that ends with the assistant is one to go on with', () => {
-    const begun = [...hello, { role: 'assistant', content: 'Once' }];
+  test('conversation that ends with the assistant is continued', () => {
+    const unfinishedMessages = [...hello, { role: 'assistant', content: 'Once' }];
     const last = (model: string) =>
-      (asked('messages', model, { messages: begun }).body.messages as Json[]).at(-1)?.role;
+      (convertFor('messages', model, { messages: unfinishedMessages }).body.messages as Json[]).at(-1)?.role;
     expect([last('claude-opus-5-5'), last('claude-sonnet-4-5')]).toEqual(['user', 'assistant']);
   });
 });
 
-describe('thinking that is bound to its conversation', () => {
+describe('Conversation-bound thinking', () => {
   const lane = laneMark('north');
   const seal = sealReasoning({ text: 'hm', origin: 'messages', signature: 'signed' }, lane);
-  const thought = {
+  const thinkingBlock = {
     type: 'reasoning',
     summary: [{ type: 'summary_text', text: 'hm' }],
     encrypted_content: seal,
   };
   const call = { type: 'function_call', call_id: 'c', name: 'look', arguments: '{}' };
-  const input = [...hello, thought, call, { type: 'function_call_output', call_id: 'c', output: '1' }];
+  const input = [...hello, thinkingBlock, call, { type: 'function_call_output', call_id: 'c', output: '1' }];
   const bound = { type: 'adaptive', block_binding: { prefix_mismatch_behavior: 'drop_block' } };
   const thinkingOf = (model: string, body: Json) =>
-    asked('messages', model, { messages: undefined, input, ...body }, 'responses').body.thinking;
+    convertFor('messages', model, { messages: undefined, input, ...body }, 'responses').body.thinking;
 
   test.each<[string, Json]>([
     ['names an effort', { reasoning: { effort: 'high' } }],
     ['wants none', { reasoning: { effort: 'none' } }],
     ['says nothing of it', {}],
-  ])('may be left out by the vendor where the caller %s', (_what, wish) => {
+  ])('can be dropped by the vendor if the caller %s', (_what, wish) => {
     expect(thinkingOf('claude-opus-5-5', wish)).toEqual(bound);
   });
 
-  test('says nothing of it where the history has none, or the model binds none', () => {
+  test('is not configured without thinking in the history or for models that do not bind it', () => {
     expect(thinkingOf('claude-opus-5-5', { input: 'Hi' })).toBeUndefined();
     expect(thinkingOf('claude-opus-5', {})).toBeUndefined();
   });
 
-  test('is mended so in its own dialect as well', () => {
+  test('is repaired in its own dialect too', () => {
     const [signed, foreign] = ['signed', 'else'].map((signature) => ({
       type: 'thinking',
       thinking: 'hm',
@@ -102,7 +105,7 @@ describe('thinking that is bound to its conversation', () => {
   });
 });
 
-describe('schemas that Claude enforces', () => {
+describe('Schemas enforced by Claude', () => {
   const schema = {
     type: 'object',
     properties: {
@@ -120,12 +123,12 @@ describe('schemas that Claude enforces', () => {
     function: { name, strict: true, parameters },
   });
   const inputOf = (parameters: Json) => {
-    const { body, lost } = asked('messages', 'claude-opus-4-7', { tools: [strictTool(parameters)] });
+    const { body, lost } = convertFor('messages', 'claude-opus-4-7', { tools: [strictTool(parameters)] });
     const [sent] = body.tools as Json[];
     return { sent: sent!, properties: (sent!.input_schema as Json).properties as Record<string, Json>, lost };
   };
 
-  test('say in their descriptions what it does not enforce', () => {
+  test('describe unenforced constraints in their descriptions', () => {
     const { sent, properties, lost } = inputOf(schema);
     expect(sent.strict).toBe(true);
     expect(properties).toEqual({
@@ -137,7 +140,7 @@ describe('schemas that Claude enforces', () => {
     });
     expect(lost).toContain('schema');
     const format = { type: 'json_schema', json_schema: { name: 'x', strict: true, schema } };
-    const { body } = asked('messages', 'claude-opus-4-7', { response_format: format });
+    const { body } = convertFor('messages', 'claude-opus-4-7', { response_format: format });
     expect(body.output_config).toMatchObject({ format: { schema: { properties } } });
   });
 
@@ -156,14 +159,14 @@ describe('schemas that Claude enforces', () => {
       'a part within allOf',
       { type: 'object', allOf: [{ $ref: '#/$defs/a' }], $defs: { a: { type: 'object' } } },
     ],
-  ])('that refer to %s are offered and not enforced', (_what, parameters) => {
+  ])('schemas with a reference to %s are offered without enforcement', (_what, parameters) => {
     const { sent, lost } = inputOf(parameters);
     expect(sent).not.toHaveProperty('strict');
     expect(sent.input_schema).toEqual(parameters);
     expect(lost).toContain('strict');
   });
 
-  test('that share a part in many places are read in a moment', () => {
+  test('schemas with widely shared parts are processed quickly', () => {
     const $defs: Record<string, Json> = { d60: { type: 'string' } };
     for (let at = 59; at >= 0; at -= 1) {
       const next = { $ref: `#/$defs/d${at + 1}` };
@@ -178,52 +181,53 @@ describe('schemas that Claude enforces', () => {
     expect(sent.strict).toBe(true);
   });
 
-  test('are enforced as far as one request may ask for it', () => {
+  test('are enforced up to the maximum number per request', () => {
     const tools = Array.from({ length: 22 }, (_none, at) =>
       strictTool({ type: 'object', properties: {}, additionalProperties: false }, `t${at}`),
     );
-    const { body } = asked('messages', 'claude-opus-4-7', { tools });
+    const { body } = convertFor('messages', 'claude-opus-4-7', { tools });
     expect((body.tools as Json[]).filter(({ strict }) => strict === true)).toHaveLength(20);
   });
 });
 
-describe('chat and responses for models of OpenAI', () => {
-  const told = { messages: hello, max_tokens: 900, temperature: 0.3 };
+describe('Chat Completions and Responses for OpenAI models', () => {
+  const limits = { messages: hello, max_tokens: 900, temperature: 0.3 };
   const thinking = { thinking: { type: 'adaptive' }, output_config: { effort: 'max' } };
   const tools = { tools: [{ name: 'look', input_schema: { type: 'object' } }] };
 
-  test('beside tools the effort gives way where chat refuses the two', () => {
-    const sol = asked('chat', 'gpt-5.6-sol', { ...told, ...thinking, ...tools }, 'messages');
-    expect(sol.body).toMatchObject({ reasoning_effort: 'none' });
-    const earlier = asked('chat', 'gpt-5.5', { ...told, ...thinking, ...tools }, 'messages');
-    expect(earlier.body).not.toHaveProperty('reasoning_effort');
+  test('effort is dropped if chat rejects it together with tools', () => {
+    const solRequest = convertFor('chat', 'gpt-5.6-sol', { ...limits, ...thinking, ...tools }, 'messages');
+    expect(solRequest.body).toMatchObject({ reasoning_effort: 'none' });
+    const earlierRequest = convertFor('chat', 'gpt-5.5', { ...limits, ...thinking, ...tools }, 'messages');
+    expect(earlierRequest.body).not.toHaveProperty('reasoning_effort');
   });
 
-  test('an effort is one that the model takes on this wire', () => {
-    const chat = asked('chat', 'gpt-5.6-sol', { ...told, ...thinking }, 'messages').body;
-    const responses = asked('responses', 'gpt-5.6-sol', { ...told, ...thinking }, 'messages').body;
+  test('effort is adjusted to one that the model supports in the API format', () => {
+    const chat = convertFor('chat', 'gpt-5.6-sol', { ...limits, ...thinking }, 'messages').body;
+    const responses = convertFor('responses', 'gpt-5.6-sol', { ...limits, ...thinking }, 'messages').body;
     expect([chat.reasoning_effort, responses.reasoning]).toEqual(['xhigh', { effort: 'max' }]);
   });
 
-  test('sampling and stop sequences are left out where the model refuses them', () => {
-    const body = { ...told, stop_sequences: ['END'], ...thinking };
-    for (const wire of ['chat', 'responses'] as const) {
-      const sent = asked(wire, 'gpt-6-astra', body, 'messages');
-      for (const name of ['temperature', 'stop', 'max_tokens']) expect(sent.body).not.toHaveProperty(name);
-      expect(sent.lost).toContain('temperature');
+  test('sampling and stop sequences are dropped if the model rejects them', () => {
+    const body = { ...limits, stop_sequences: ['END'], ...thinking };
+    for (const dialect of ['chat', 'responses'] as const) {
+      const converted = convertFor(dialect, 'gpt-6-astra', body, 'messages');
+      for (const name of ['temperature', 'stop', 'max_tokens'])
+        expect(converted.body).not.toHaveProperty(name);
+      expect(converted.lost).toContain('temperature');
     }
-    const plain = asked('chat', 'gpt-5.4', told, 'messages').body;
-    expect(plain.temperature).toBe(0.3);
+    const plainBody = convertFor('chat', 'gpt-5.4', limits, 'messages').body;
+    expect(plainBody.temperature).toBe(0.3);
   });
 
-  test('a model that does not think is told nothing of it', () => {
-    const { body, lost } = asked('chat', 'gpt-4o', { ...told, ...thinking }, 'messages');
+  test('effort is omitted for a model that does not think', () => {
+    const { body, lost } = convertFor('chat', 'gpt-4o', { ...limits, ...thinking }, 'messages');
     expect(body).not.toHaveProperty('reasoning_effort');
     expect(lost).toContain('reasoning');
   });
 });
 
-test('reasoning goes back to DeepSeek with the turns that called tools', () => {
+test('reasoning is returned to DeepSeek with the turns that called tools', () => {
   const history = [
     ...hello,
     {
@@ -240,69 +244,81 @@ test('reasoning goes back to DeepSeek with the turns that called tools', () => {
     messages: history,
     tools: [{ name: 'look', input_schema: { type: 'object' } }],
   };
-  const turnOf = (model: string) => (asked('chat', model, body, 'messages').body.messages as Json[])[1];
+  const turnOf = (model: string) => (convertFor('chat', model, body, 'messages').body.messages as Json[])[1];
   expect(turnOf('deepseek-v4-pro')).toMatchObject({ reasoning_content: 'I have to look.' });
   expect(turnOf('gpt-4o')).not.toHaveProperty('reasoning_content');
 });
 
-describe('a limit of the output', () => {
-  const most = 500_000;
+describe('Output limit', () => {
+  const requestedTokens = 500_000;
 
   test.each<[DialectName, string, Json, number]>([
-    ['messages', 'claude-haiku-4-5', { max_tokens: most }, 64_000],
-    ['responses', 'gpt-6-astra', { max_output_tokens: most }, 128_000],
-    ['chat', 'openai/gpt-oss-120b', { max_completion_tokens: most }, 65_536],
-  ])('of %s is no more than %s writes, and told', (to, model, expected, ceiling) => {
+    ['messages', 'claude-haiku-4-5', { max_tokens: requestedTokens }, 64_000],
+    ['responses', 'gpt-6-astra', { max_output_tokens: requestedTokens }, 128_000],
+    ['chat', 'openai/gpt-oss-120b', { max_completion_tokens: requestedTokens }, 65_536],
+  ])('output limit for %s is capped at the maximum of %s and reported', (to, model, expected, ceiling) => {
     const from = to === 'messages' ? 'chat' : 'messages';
-    const asking = from === 'chat' ? { max_completion_tokens: most } : { max_tokens: most };
-    const { body, lost } = asked(to, model, asking, from);
+    const limitField =
+      from === 'chat' ? { max_completion_tokens: requestedTokens } : { max_tokens: requestedTokens };
+    const { body, lost } = convertFor(to, model, limitField, from);
     expect(body).toMatchObject(Object.fromEntries(Object.keys(expected).map((name) => [name, ceiling])));
     expect(lost).toContain('approximated max_tokens');
   });
 
-  test('that was filled in is no more than the model writes', () => {
+  test('filled-in output limit is capped at the maximum of the model', () => {
     const target = { facts: laneFacts('claude-haiku-4-5', {}), maxOutputTokens: 128_000 };
     const { body } = convert('chat', 'messages', { model: 'm', messages: hello }, target);
     expect(body.max_tokens).toBe(64_000);
   });
 
-  test('in the same dialect is left to its vendor', () => {
-    const own = asked('messages', 'claude-haiku-4-5', { max_tokens: most }, 'messages');
-    expect(own.body.max_tokens).toBe(most);
+  test('is not changed in the same dialect', () => {
+    const sameDialect = convertFor(
+      'messages',
+      'claude-haiku-4-5',
+      { max_tokens: requestedTokens },
+      'messages',
+    );
+    expect(sameDialect.body.max_tokens).toBe(requestedTokens);
   });
 });
 
-describe('schemas that strict mode refuses', () => {
+describe('Schemas rejected by strict mode', () => {
   const properties = { some: { oneOf: [{ type: 'string' }, { type: 'null' }] } };
-  const branching = { type: 'object', properties, required: ['some'], additionalProperties: false };
-  const open = { type: 'object', properties: { some: { type: 'string' } }, required: ['some'] };
+  const branchingSchema = { type: 'object', properties, required: ['some'], additionalProperties: false };
+  const openSchema = { type: 'object', properties: { some: { type: 'string' } }, required: ['some'] };
 
   test.each([
-    ['open', open],
-    ['branching', branching],
-  ])('go without it where they are %s', (_what, schema) => {
+    ['open', openSchema],
+    ['branching', branchingSchema],
+  ])('are sent without strict mode if they are %s', (_what, schema) => {
     const format = { type: 'json_schema', json_schema: { name: 'x', strict: true, schema } };
     const functions = [{ type: 'function', function: { name: 'look', strict: true, parameters: schema } }];
-    const { body, lost } = asked('responses', 'gpt-6-astra', { response_format: format, tools: functions });
+    const { body, lost } = convertFor('responses', 'gpt-6-astra', {
+      response_format: format,
+      tools: functions,
+    });
     expect((body.text as { format: Json }).format).not.toHaveProperty('strict', true);
     expect((body.tools as Json[])[0]).toMatchObject({ strict: false });
     expect(lost).toContain('dropped response_format.strict');
     expect(lost).toContain('dropped tools.*.strict');
-    const enforced = { output_config: { format: { type: 'json_schema', schema } }, max_tokens: 9 };
-    const chat = asked('chat', 'gpt-4.1', enforced, 'messages').body.response_format as Json;
+    const enforcedFormat = { output_config: { format: { type: 'json_schema', schema } }, max_tokens: 9 };
+    const chat = convertFor('chat', 'gpt-4.1', enforcedFormat, 'messages').body.response_format as Json;
     expect(chat.json_schema).not.toHaveProperty('strict', true);
   });
 
-  test('become a request in words where the model takes none', () => {
-    const enforced = { output_config: { format: { type: 'json_schema', schema: open } }, max_tokens: 9 };
-    const { body, lost } = asked('chat', 'deepseek-v4-pro', enforced, 'messages');
+  test('become a request in the prompt if the model supports none', () => {
+    const enforcedFormat = {
+      output_config: { format: { type: 'json_schema', schema: openSchema } },
+      max_tokens: 9,
+    };
+    const { body, lost } = convertFor('chat', 'deepseek-v4-pro', enforcedFormat, 'messages');
     expect(body.response_format).toEqual({ type: 'json_object' });
     expect(JSON.stringify(body.messages)).toContain('JSON schema');
     expect(lost).toContain('approximated response_format');
   });
 });
 
-test('ids of calls are no longer than responses takes, and results follow them', () => {
+test('tool call ids are shortened to the Responses limit, and results use the same ids', () => {
   const call = (id: string) => ({ id, type: 'function', function: { name: 'look', arguments: '{}' } });
   const ids = [`call_${'a'.repeat(80)}`, `call_${'a'.repeat(81)}`, 'call_1'];
   const messages = [
@@ -310,40 +326,45 @@ test('ids of calls are no longer than responses takes, and results follow them',
     { role: 'assistant', content: null, tool_calls: ids.map(call) },
     ...ids.map((id) => ({ role: 'tool', tool_call_id: id, content: '1' })),
   ];
-  const items = asked('responses', 'gpt-6-astra', { messages, tools: [tool] }).body.input as Json[];
+  const items = convertFor('responses', 'gpt-6-astra', { messages, tools: [tool] }).body.input as Json[];
   const idsOf = (type: string) =>
     items.filter((item) => item.type === type).map((item) => String(item.call_id));
-  const called = idsOf('function_call');
-  expect(called.every(({ length }) => length <= 64)).toBe(true);
-  expect(new Set(called).size).toBe(3);
-  expect(called[2]).toBe('call_1');
-  expect(idsOf('function_call_output')).toEqual(called);
+  const callIds = idsOf('function_call');
+  expect(callIds.every(({ length }) => length <= 64)).toBe(true);
+  expect(new Set(callIds).size).toBe(3);
+  expect(callIds[2]).toBe('call_1');
+  expect(idsOf('function_call_output')).toEqual(callIds);
 });
 
-test('Grok gets no stop sequences', () => {
-  const { body, lost } = asked('chat', 'grok-4.7', { max_tokens: 9, stop_sequences: ['END'] }, 'messages');
+test('stop sequences are dropped for Grok', () => {
+  const { body, lost } = convertFor(
+    'chat',
+    'grok-4.7',
+    { max_tokens: 9, stop_sequences: ['END'] },
+    'messages',
+  );
   expect(body).not.toHaveProperty('stop');
   expect(lost).toContain('dropped stop');
 });
 
-describe('thinking between the tools', () => {
-  const wish = { max_tokens: 9_000, thinking: { type: 'between_tools' } };
+describe('Thinking between tool calls', () => {
+  const thinkingFields = { max_tokens: 9_000, thinking: { type: 'between_tools' } };
 
-  test('goes back as it came', () => {
-    const { body } = asked('messages', 'claude-haiku-5-5', wish, 'messages');
+  test('is passed on unchanged', () => {
+    const { body } = convertFor('messages', 'claude-haiku-5-5', thinkingFields, 'messages');
     expect(body.thinking).toEqual({ type: 'between_tools' });
   });
 
   test.each<[DialectName, string]>([
     ['chat', 'gpt-5.1'],
     ['responses', 'gpt-6-astra'],
-  ])('is left to the model in %s', (to, model) => {
-    const { lost } = asked(to, model, wish, 'messages');
+  ])('is dropped in %s and reported', (to, model) => {
+    const { lost } = convertFor(to, model, thinkingFields, 'messages');
     expect(lost).toContain('dropped thinking');
   });
 });
 
-test('a conversation that ends with the model is one to go on with for Gemini Flash-Lite', () => {
+test('conversation that ends with the model is continued for Gemini Flash-Lite', () => {
   const messages = [...hello, { role: 'assistant', content: 'Once' }];
   const request = dialects.chat.decodeRequest({ model: 'm', messages });
   if (!request.ok) throw request.error;
@@ -355,7 +376,7 @@ test('a conversation that ends with the model is one to go on with for Gemini Fl
   expect([last('gemini-3.5-flash-lite'), last('gemini-3.8-flash')]).toEqual(['user', 'model']);
 });
 
-describe('thinking of Gemini', () => {
+describe('Gemini thinking', () => {
   const configOf = (model: string, wish: Json): unknown => {
     const request = dialects.messages.decodeRequest({
       model: 'm',
@@ -369,7 +390,7 @@ describe('thinking of Gemini', () => {
     return (encoded.value.body.generationConfig as Json).thinkingConfig;
   };
 
-  test('is told by a level where the model knows levels, and never by both', () => {
+  test('is set by a level if the model supports levels, and never by level and budget', () => {
     expect(configOf('gemini-4-argon', { output_config: { effort: 'max' } })).toEqual({
       thinkingLevel: 'high',
       includeThoughts: true,
@@ -384,9 +405,9 @@ describe('thinking of Gemini', () => {
     });
   });
 
-  test('keeps within the budgets of the model', () => {
-    const most = { thinking: { type: 'enabled', budget_tokens: 60_000 } };
-    expect(configOf('gemini-2.5-flash', most)).toMatchObject({ thinkingBudget: 24_576 });
+  test('stays within the budget range of the model', () => {
+    const largeBudget = { thinking: { type: 'enabled', budget_tokens: 60_000 } };
+    expect(configOf('gemini-2.5-flash', largeBudget)).toMatchObject({ thinkingBudget: 24_576 });
     expect(configOf('gemini-2.5-pro', { thinking: { type: 'disabled' } })).toMatchObject({
       thinkingBudget: 128,
     });

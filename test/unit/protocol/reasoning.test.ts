@@ -1,11 +1,18 @@
 import fc from 'fast-check';
-import { dialects, isSealed, laneMark, nineLetterIds, type EncodingTarget, ToolIds } from '../../../src/protocol';
+import {
+  dialects,
+  isSealed,
+  laneMark,
+  nineLetterIds,
+  type EncodingTarget,
+  ToolIds,
+} from '../../../src/protocol';
 import { unsealReasoning, sealReasoning, UNSIGNED } from '../../../src/protocol/canonical';
 import { convert } from './convert';
 
 const lane = laneMark('an account');
 
-test('a sealed signature opens to what it was, for the text that it was given for', () => {
+test('sealed signature opens to its original for the same text', () => {
   const origins = fc.constantFrom('chat' as const, 'messages' as const, 'responses' as const);
   fc.assert(
     fc.property(
@@ -14,35 +21,40 @@ test('a sealed signature opens to what it was, for the text that it was given fo
       origins,
       fc.boolean(),
       (signature, text, origin, redacted) => {
-        const given = sealReasoning({ text, origin, signature, redacted }, lane);
-        expect(isSealed(given)).toBe(true);
+        const sealedSignature = sealReasoning({ text, origin, signature, redacted }, lane);
+        expect(isSealed(sealedSignature)).toBe(true);
         for (const dialect of ['messages', 'responses'] as const) {
-          const hidden = redacted ? { redacted } : {};
-          expect(unsealReasoning(given, text, dialect)).toEqual({ origin, signature, lane, ...hidden });
-          expect(unsealReasoning(given, `${text}.`, dialect)).toEqual({ origin });
+          const redactedField = redacted ? { redacted } : {};
+          expect(unsealReasoning(sealedSignature, text, dialect)).toEqual({
+            origin,
+            signature,
+            lane,
+            ...redactedField,
+          });
+          expect(unsealReasoning(sealedSignature, `${text}.`, dialect)).toEqual({ origin });
         }
       },
     ),
   );
 });
 
-test.each([undefined, '', UNSIGNED])('%j is no signature', (signature) => {
+test.each([undefined, '', UNSIGNED])('%j is not a sealed signature', (signature) => {
   expect(unsealReasoning(signature, 'Hm.', 'messages')).toEqual({ origin: 'chat' });
 });
 
-test('a signature of a supplier is its own, whatever it looks like', () => {
+test("supplier's own signature is kept, whatever its format", () => {
   for (const signature of ['c2ln', 'svc1.', 'svc1.messages.shown.x.y.z']) {
     expect(unsealReasoning(signature, 'Hm.', 'messages')).toEqual({ origin: 'messages', signature });
     expect(isSealed(signature)).toBe(false);
   }
 });
 
-const rules = { 'of messages': undefined, 'with nine letters': nineLetterIds };
+const idRules = { 'of messages': undefined, 'with nine letters': nineLetterIds };
 
-test.each(Object.entries(rules))(
-  'ids of calls %s fit, are unique, and results follow them',
+test.each(Object.entries(idRules))(
+  'tool call ids %s fit, are unique and match their results',
   (_name, rule) => {
-    const fits = rule?.pattern ?? /^[a-zA-Z0-9_-]+$/;
+    const pattern = rule?.pattern ?? /^[a-zA-Z0-9_-]+$/;
     const id = fc.oneof(
       fc.string(),
       fc.constantFrom('a', 'a_2', 'functions.f:0', 'functions.f:1', 'tool_5f2c9d1e', 'abcdefghi', ''),
@@ -50,22 +62,22 @@ test.each(Object.entries(rules))(
     const turns = fc.array(fc.array(id, { maxLength: 4 }), { maxLength: 6 });
     fc.assert(
       fc.property(turns, (calls) => {
-        const play = (ids: ToolIds): string[][] =>
+        const rewriteIds = (ids: ToolIds): string[][] =>
           calls.map((turn) => {
             ids.beginTurn();
-            const given = turn.map((each) => ids.forCall(each));
-            // Those that share an id are answered in their order.
-            expect(turn.map((each) => ids.forResult(each))).toEqual(given);
-            return given;
+            const newIds = turn.map((each) => ids.forCall(each));
+            // Calls that share an id receive their results in order.
+            expect(turn.map((each) => ids.forResult(each))).toEqual(newIds);
+            return newIds;
           });
-        const given = play(new ToolIds(rule));
-        expect(play(new ToolIds(rule))).toEqual(given);
-        const all = given.flat();
-        expect(new Set(all).size).toBe(all.length);
-        for (const each of all) expect(each).toMatch(fits);
-        // The first of each that fits stays.
-        const first = calls.flat().findIndex((each) => fits.test(each));
-        if (first === 0) expect(all[0]).toBe(calls.flat()[0]);
+        const rewrittenIds = rewriteIds(new ToolIds(rule));
+        expect(rewriteIds(new ToolIds(rule))).toEqual(rewrittenIds);
+        const allIds = rewrittenIds.flat();
+        expect(new Set(allIds).size).toBe(allIds.length);
+        for (const each of allIds) expect(each).toMatch(pattern);
+        // The first occurrence of each fitting id is unchanged.
+        const firstFitting = calls.flat().findIndex((each) => pattern.test(each));
+        if (firstFitting === 0) expect(allIds[0]).toBe(calls.flat()[0]);
       }),
     );
   },
@@ -77,10 +89,10 @@ const adaptiveAlone = {
   unasked: false,
   canStop: true,
 } as const;
-const bound: EncodingTarget = { facts: { known: null, dropsBlocks: true, thinking: adaptiveAlone } };
-const adaptive: EncodingTarget = { facts: { known: null, thinking: adaptiveAlone } };
+const bindingTarget: EncodingTarget = { facts: { known: null, dropsBlocks: true, thinking: adaptiveAlone } };
+const adaptiveTarget: EncodingTarget = { facts: { known: null, thinking: adaptiveAlone } };
 const binding = { prefix_mismatch_behavior: 'drop_block' };
-const round = (signature: string) => [
+const toolRound = (signature: string) => [
   { role: 'user', content: 'Go' },
   {
     role: 'assistant',
@@ -92,31 +104,37 @@ const round = (signature: string) => [
   { role: 'user', content: 'On' },
 ];
 
-test('a model that can leave out thinking of another conversation is told to', () => {
+test('model that can drop thinking of another conversation is configured to do so', () => {
   const body = { model: 'm', messages: [{ role: 'user', content: 'Go' }], reasoning_effort: 'high' };
-  expect(convert('chat', 'messages', body, bound).body.thinking).toEqual({
+  expect(convert('chat', 'messages', body, bindingTarget).body.thinking).toEqual({
     type: 'adaptive',
     block_binding: binding,
   });
-  expect(convert('chat', 'messages', body, adaptive).body.thinking).toEqual({
+  expect(convert('chat', 'messages', body, adaptiveTarget).body.thinking).toEqual({
     type: 'adaptive',
   });
 });
 
-test('a request of its own dialect is told so only where it was mended', () => {
+test('request in its own dialect is configured only if it was repaired', () => {
   const { repairRequest: mendRequest } = dialects.messages;
-  const ask = (signature: string, thinking: object) => ({ model: 'm', thinking, messages: round(signature) });
-  expect(mendRequest(ask('c2ln', { type: 'adaptive' }), bound)).toBeNull();
-  expect(mendRequest(ask('', { type: 'adaptive' }), bound)?.set.thinking).toEqual({
+  const bodyWith = (signature: string, thinking: object) => ({
+    model: 'm',
+    thinking,
+    messages: toolRound(signature),
+  });
+  expect(mendRequest(bodyWith('c2ln', { type: 'adaptive' }), bindingTarget)).toBeNull();
+  expect(mendRequest(bodyWith('', { type: 'adaptive' }), bindingTarget)?.set.thinking).toEqual({
     type: 'adaptive',
     block_binding: binding,
   });
-  const asked = { type: 'adaptive', block_binding: { prefix_mismatch_behavior: 'error' } };
-  expect(mendRequest(ask('', asked), bound)?.set.thinking).toEqual(asked);
-  expect(mendRequest(ask('', { type: 'disabled' }), bound)?.set.thinking).toEqual({ type: 'disabled' });
+  const ownSetting = { type: 'adaptive', block_binding: { prefix_mismatch_behavior: 'error' } };
+  expect(mendRequest(bodyWith('', ownSetting), bindingTarget)?.set.thinking).toEqual(ownSetting);
+  expect(mendRequest(bodyWith('', { type: 'disabled' }), bindingTarget)?.set.thinking).toEqual({
+    type: 'disabled',
+  });
 });
 
-test('what a model with a budget needs in a round of tools, an adaptive one does not', () => {
+test('tool round needs signed thinking with a budget, but not with adaptive thinking', () => {
   const messages = [
     { role: 'user', content: 'Go' },
     {
@@ -128,7 +146,7 @@ test('what a model with a budget needs in a round of tools, an adaptive one does
   ];
   const body = { model: 'm', messages, reasoning_effort: 'high', max_completion_tokens: 4_000 };
   expect(convert('chat', 'messages', body).body.thinking).toBeUndefined();
-  expect(convert('chat', 'messages', body, adaptive).body.thinking).toEqual({
+  expect(convert('chat', 'messages', body, adaptiveTarget).body.thinking).toEqual({
     type: 'adaptive',
   });
 });

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { type DialectName } from '../../../src/protocol';
 import { type Json } from './transcripts';
 
-/** Request bodies of each dialect as its own clients write them, in the form that this code writes too. */
+/** Request bodies of each dialect as its clients write them, in the form that the gateway writes too. */
 
-type Arbitrary = fc.Arbitrary<Json>;
+type JsonArbitrary = fc.Arbitrary<Json>;
 
 const word = fc.stringMatching(/^[a-z]{1,8}$/);
 const text = fc.string({ minLength: 1, maxLength: 20 }).map((value) => `.${value}.`);
@@ -19,12 +19,13 @@ const optional = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
 
 const defined = (value: Json): Json =>
   Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined));
-const record = (fields: Record<string, fc.Arbitrary<unknown>>): Arbitrary => fc.record(fields).map(defined);
+const record = (fields: Record<string, fc.Arbitrary<unknown>>): JsonArbitrary =>
+  fc.record(fields).map(defined);
 const list = <T>(item: fc.Arbitrary<T>, least = 1): fc.Arbitrary<T[]> =>
   fc.array(item, { minLength: least, maxLength: 3 });
 
 /** A single plain text is written as a string. */
-const content = (part: Arbitrary): fc.Arbitrary<string | Json[]> =>
+const content = (part: JsonArbitrary): fc.Arbitrary<string | Json[]> =>
   fc.oneof(
     text,
     list(part).filter((parts) => parts.length > 1 || Object.keys(parts[0]!).join() !== 'type,text'),
@@ -33,8 +34,6 @@ const content = (part: Arbitrary): fc.Arbitrary<string | Json[]> =>
 const constant = <T>(value: T): fc.Arbitrary<T> => fc.constant(value);
 let counter = 0;
 const callId = word.map((value) => `call_${value}_${counter++}`);
-
-// chat
 
 const chatText = record({ type: constant('text'), text });
 const chatPart = fc.oneof(
@@ -61,11 +60,11 @@ const chatRound = fc
     input: json,
     result: content(chatText),
   })
-  .map(({ ids, content: said, reasoning, name, input, result }): Json[] => [
+  .map(({ ids, content: assistantContent, reasoning, name, input, result }): Json[] => [
     defined({
       role: 'assistant',
       reasoning_content: reasoning,
-      content: said ?? null,
+      content: assistantContent ?? null,
       tool_calls: ids.map((id) => ({
         id,
         type: 'function',
@@ -107,7 +106,7 @@ const chatTool = fc.oneof(
   }),
   record({ type: constant('custom'), custom: record({ name: word, description: optional(text) }) }),
 );
-const openaiFormat = (wrap: (format: Json) => Json): Arbitrary =>
+const openaiFormat = (wrap: (format: Json) => Json): JsonArbitrary =>
   fc.oneof(
     constant<Json>({ type: 'text' }),
     constant<Json>({ type: 'json_object' }),
@@ -137,19 +136,17 @@ const chat = record({
   prompt_cache_key: optional(word),
 });
 
-// messages
-
-const marked = (fields: Record<string, fc.Arbitrary<unknown>>): Arbitrary =>
+const markedRecord = (fields: Record<string, fc.Arbitrary<unknown>>): JsonArbitrary =>
   record({ ...fields, cache_control: mark });
-const messagesText = marked({ type: constant('text'), text });
+const messagesText = markedRecord({ type: constant('text'), text });
 const source = fc.oneof(
   record({ type: constant('base64'), media_type: constant('image/png'), data }),
   record({ type: constant('url'), url: word.map((value) => `https://${value}.example/`) }),
 );
 const messagesPart = fc.oneof(
   messagesText,
-  marked({ type: constant('image'), source }),
-  marked({
+  markedRecord({ type: constant('image'), source }),
+  markedRecord({
     type: constant('document'),
     source: record({ type: constant('text'), media_type: constant('text/plain'), data: text }),
     title: optional(word),
@@ -199,7 +196,7 @@ const messages = record({
   top_k: optional(constant(5)),
   stop_sequences: optional(list(word)),
   tools: list(
-    marked({
+    markedRecord({
       name: word,
       description: optional(text),
       input_schema: schema,
@@ -226,8 +223,6 @@ const messages = record({
   container: optional(word),
 });
 
-// responses
-
 const inputText = record({ type: constant('input_text'), text });
 const inputPart = fc.oneof(
   inputText,
@@ -242,10 +237,10 @@ const inputPart = fc.oneof(
     file_data: data.map((value) => `data:application/pdf;base64,${value}`),
   }),
 );
-const named = { name: word, description: optional(text) };
+const nameFields = { name: word, description: optional(text) };
 const responsesFunction = record({
   type: constant('function'),
-  ...named,
+  ...nameFields,
   parameters: optional(schema),
   strict: optional(fc.boolean()),
 });
@@ -288,13 +283,13 @@ const responses = record({
       record({
         type: constant('message'),
         role: constant('assistant'),
-        content: text.map((said) => [{ type: 'output_text', text: said, annotations: [] }]),
+        content: text.map((outputText) => [{ type: 'output_text', text: outputText, annotations: [] }]),
       }).map((item) => [item]),
       responsesRound,
     ),
   )
     .map((rounds) => rounds.flat())
-    .filter(noNeighbours),
+    .filter(hasNoAdjacentAssistants),
   temperature: optional(constant(1.5)),
   max_output_tokens: optional(fc.integer({ min: 16, max: 9999 })),
   text: optional(
@@ -309,7 +304,7 @@ const responses = record({
   tools: fc
     .tuple(
       list(responsesFunction),
-      record({ type: constant('namespace'), ...named, tools: list(responsesFunction) }),
+      record({ type: constant('namespace'), ...nameFields, tools: list(responsesFunction) }),
       record({ type: constant('web_search'), filters: json }),
     )
     .map(([functions, ...others]) => [...functions, ...others]),
@@ -324,9 +319,9 @@ const responses = record({
   prompt_cache_key: optional(word),
 });
 
-/** Two messages of the assistant in a row become one. */
-function noNeighbours(items: Json[]): boolean {
+/** Two consecutive messages of the assistant are merged. */
+function hasNoAdjacentAssistants(items: Json[]): boolean {
   return items.every((item, index) => item.role !== 'assistant' || items[index - 1]?.role !== 'assistant');
 }
 
-export const bodies: Readonly<Record<DialectName, Arbitrary>> = { chat, messages, responses };
+export const bodies: Readonly<Record<DialectName, JsonArbitrary>> = { chat, messages, responses };

@@ -7,8 +7,8 @@ import { type Json, names } from './transcripts';
 
 const pairs = names.flatMap((from) => names.map((to) => [from, to] as const));
 
-describe.each(names)('%s', (dialect) => {
-  test('what it knows comes back as it was, and nothing is counted as lost', () => {
+describe.each(names)('Request decoder of %s', (dialect) => {
+  test('round-trips every supported body without losses', () => {
     fc.assert(
       fc.property(bodies[dialect], (body) => {
         const { body: again, dropped } = convert(dialect, dialect, body);
@@ -19,33 +19,32 @@ describe.each(names)('%s', (dialect) => {
     );
   });
 
-  test('a body with anything wrong in it is read, or refused with the place and what was expected', () => {
+  test('accepts or rejects a damaged body with the path and the expected value', () => {
     fc.assert(
       fc.property(
         bodies[dialect],
         fc.array(fc.nat(), { minLength: 1, maxLength: 3 }),
         junk,
         (body, picks, value) => {
-          const broken = structuredClone(body);
-          for (const pick of picks) damage(broken, pick, value);
-          const read = dialects[dialect].decodeRequest(broken);
-          // A body that passes as a request must not make an encoder stumble either: only faults come back as
-          // values.
-          if (read.ok) return names.forEach((to) => dialects[to].encodeRequest(read.value));
-          expect(read.error).toBeInstanceOf(Fault);
-          expect(['invalid_request', 'invalid_input', 'unsupported_parameter']).toContain(read.error.code);
-          expect(read.error.status).toBe(400);
-          expect(typeof read.error.options.param).toBe('string');
-          expect(read.error.humanMessage.length).toBeGreaterThan(10);
+          const brokenBody = structuredClone(body);
+          for (const pick of picks) damage(brokenBody, pick, value);
+          const decoded = dialects[dialect].decodeRequest(brokenBody);
+          // An accepted body must not crash an encoder either: only faults are returned as values.
+          if (decoded.ok) return names.forEach((to) => dialects[to].encodeRequest(decoded.value));
+          expect(decoded.error).toBeInstanceOf(Fault);
+          expect(['invalid_request', 'invalid_input', 'unsupported_parameter']).toContain(decoded.error.code);
+          expect(decoded.error.status).toBe(400);
+          expect(typeof decoded.error.options.param).toBe('string');
+          expect(decoded.error.humanMessage.length).toBeGreaterThan(10);
         },
       ),
       { numRuns: 400 },
     );
   });
 
-  test.each([undefined, null, 1, 'x', [], true])('a body that is no object: %j', (body) => {
-    const read = dialects[dialect].decodeRequest(body);
-    expect(read).toMatchObject({ ok: false, error: { code: 'invalid_request' } });
+  test.each([undefined, null, 1, 'x', [], true])('rejects a body that is not an object: %j', (body) => {
+    const decoded = dialects[dialect].decodeRequest(body);
+    expect(decoded).toMatchObject({ ok: false, error: { code: 'invalid_request' } });
   });
 });
 
@@ -53,24 +52,24 @@ const junk = fc.constantFrom<unknown>(null, 1, -1, 'x', [], {}, [null], true, { 
   { type: 1 },
 ]);
 
-/** Puts the value in the place of some node of the tree. */
+/** Replaces a random node of the tree by the value. */
 function damage(root: Json, pick: number, value: unknown): void {
-  const places: { holder: Json; name: string }[] = [];
+  const slots: { holder: Json; name: string }[] = [];
   const walk = (node: unknown): void => {
     if (typeof node !== 'object' || node === null) return;
     for (const name of Object.keys(node)) {
-      places.push({ holder: node as Json, name });
+      slots.push({ holder: node as Json, name });
       walk((node as Json)[name]);
     }
   };
   walk(root);
-  const { holder, name } = places[pick % places.length]!;
+  const { holder, name } = slots[pick % slots.length]!;
   holder[name] = structuredClone(value);
 }
 
-describe.each(pairs.filter(([from, to]) => from !== to))('%s to %s', (from, to) => {
-  test('is taken by a strict supplier, or refused by name', () => {
-    let carried = 0;
+describe.each(pairs.filter(([from, to]) => from !== to))('Conversion of %s to %s', (from, to) => {
+  test('is accepted by a strict supplier or rejected by name', () => {
+    let acceptedCount = 0;
     fc.assert(
       fc.property(bodies[from], (body) => {
         const encoded = tryConvert(from, to, body);
@@ -79,23 +78,24 @@ describe.each(pairs.filter(([from, to]) => from !== to))('%s to %s', (from, to) 
           expect(typeof encoded.options.param).toBe('string');
           return;
         }
-        carried += 1;
-        expect(inconsequential(complaint(to, encoded.body))).toBeUndefined();
+        acceptedCount += 1;
+        expect(significantComplaint(complaint(to, encoded.body))).toBeUndefined();
       }),
-      // Between some dialects only one body in nine is not refused.
+      // Between some dialects, only one body in nine is accepted.
       { numRuns: 1_000 },
     );
-    expect(carried).toBeGreaterThan(10);
+    expect(acceptedCount).toBeGreaterThan(10);
   });
 });
 
-/** Generated bodies choose tools they do not have, repeat names and mark too much; the translation keeps that as it is. */
-function inconsequential(message: string | undefined): string | undefined {
-  const own = /Tool choice|tool_choice: Tool|Tool names must be unique|Invalid `signature`|cache_control/;
-  return message !== undefined && own.test(message) ? undefined : message;
+/** Generated bodies choose missing tools, repeat names and set too many cache marks; conversion keeps such errors. */
+function significantComplaint(message: string | undefined): string | undefined {
+  const expectedComplaint =
+    /Tool choice|tool_choice: Tool|Tool names must be unique|Invalid `signature`|cache_control/;
+  return message !== undefined && expectedComplaint.test(message) ? undefined : message;
 }
 
-test('every code that a request can be refused with is in the catalogue', () => {
+test('every code of a rejected request is in the catalogue', () => {
   for (const code of ['invalid_request', 'invalid_input', 'unsupported_parameter'] as const) {
     expect(catalogue.get(code)?.status).toBe(400);
   }

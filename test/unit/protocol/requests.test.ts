@@ -1,5 +1,5 @@
 import { type DialectName } from '../../../src/protocol';
-import { complaint, convert, losses } from './convert';
+import { complaint, convert, describeLosses } from './convert';
 import { laneFacts } from '../../../src/vendors';
 import { type Json } from './transcripts';
 
@@ -13,12 +13,12 @@ function converted(from: DialectName, to: DialectName, body: Json, target = {}):
   return result;
 }
 
-describe('chat to messages', () => {
-  const to = (body: Json, target = {}): Json =>
+describe('Chat Completions to Messages', () => {
+  const toMessages = (body: Json, target = {}): Json =>
     converted('chat', 'messages', { messages: hello, ...body }, target);
 
-  test('system and developer text is hoisted from anywhere, roles alternate, nothing is empty', () => {
-    const body = to({
+  test('system and developer text is hoisted, roles alternate and empty parts are removed', () => {
+    const body = toMessages({
       messages: [
         { role: 'system', content: 'Be brief.' },
         { role: 'developer', content: 'Use metric.' },
@@ -43,13 +43,13 @@ describe('chat to messages', () => {
     expect(body.max_tokens).toBeGreaterThan(0);
   });
 
-  test('tool results in a row become one user turn, results first', () => {
+  test('consecutive tool results become one user turn with the results first', () => {
     const call = (id: string, text: string): Json => ({
       id,
       type: 'function',
       function: { name: 'get_weather', arguments: text },
     });
-    const body = to({
+    const body = toMessages({
       messages: [
         ...hello,
         { role: 'assistant', content: null, tool_calls: [call('a', '{"city":"Bern"}'), call('b', '')] },
@@ -79,23 +79,23 @@ describe('chat to messages', () => {
     expect(body.system).toBe('Metric.');
   });
 
-  test('identifiers that this dialect would refuse are rewritten on both sides', () => {
+  test('invalid identifiers are rewritten in calls and results', () => {
     const round = (id: string): Json[] => [
       { role: 'assistant', tool_calls: [{ id, type: 'function', function: { name: 'f', arguments: '{}' } }] },
       { role: 'tool', tool_call_id: id, content: 'x' },
     ];
-    const body = to({ messages: [...hello, ...round('call:0'), ...round('call:0')] });
+    const body = toMessages({ messages: [...hello, ...round('call:0'), ...round('call:0')] });
     const blocks = (body.messages as { content: Json[] }[]).flatMap(({ content }) => content);
     const [first, again] = blocks.map((block) => block.id).filter((id) => id);
     expect(first).not.toBe(again);
     expect(blocks.map((block) => block.tool_use_id).filter((id) => id)).toEqual([first, again]);
   });
 
-  test('limits: the temperature is clamped, the output limit filled in or kept', () => {
-    expect(to({ temperature: 1.7 }).temperature).toBe(1);
-    expect(to({}, { maxOutputTokens: 777 }).max_tokens).toBe(777);
-    expect(to({ max_completion_tokens: 5 }).max_tokens).toBe(5);
-    expect(to({ max_tokens: 6, stop: 'END', user: 'u', seed: 3 })).toMatchObject({
+  test('temperature is clamped, and the output limit is filled in or kept', () => {
+    expect(toMessages({ temperature: 1.7 }).temperature).toBe(1);
+    expect(toMessages({}, { maxOutputTokens: 777 }).max_tokens).toBe(777);
+    expect(toMessages({ max_completion_tokens: 5 }).max_tokens).toBe(5);
+    expect(toMessages({ max_tokens: 6, stop: 'END', user: 'u', seed: 3 })).toMatchObject({
       max_tokens: 6,
       stop_sequences: ['END'],
       metadata: { user_id: 'u' },
@@ -110,27 +110,27 @@ describe('chat to messages', () => {
       { type: 'function', function: { name: 'get_weather' } },
       { type: 'tool', name: 'get_weather' },
     ],
-  ])('tool choice %j', (tool_choice, expected) => {
+  ])('tool choice %j is converted', (tool_choice, expected) => {
     const tools = [
       { type: 'function', function: { name: 'get_weather', parameters: weather } },
       { type: 'function', function: { name: 'now' } },
     ];
-    const body = to({ tools, tool_choice });
+    const body = toMessages({ tools, tool_choice });
     expect(body.tool_choice).toEqual(expected);
     expect(body.tools).toEqual([
       { name: 'get_weather', input_schema: weather },
       { name: 'now', input_schema: { type: 'object', properties: {} } },
     ]);
-    const alone = to({ tools, tool_choice, parallel_tool_calls: false }).tool_choice;
-    expect(alone).toEqual(
+    const singleCallChoice = toMessages({ tools, tool_choice, parallel_tool_calls: false }).tool_choice;
+    expect(singleCallChoice).toEqual(
       tool_choice === 'none' ? expected : { ...expected, disable_parallel_tool_use: true },
     );
   });
 
-  test('a schema becomes the output format, or a tool that must be called', () => {
+  test('schema becomes the output format or a forced tool', () => {
     const schema = { type: 'object', properties: { a: { type: 'object', properties: {} } }, required: ['a'] };
     const response_format = { type: 'json_schema', json_schema: { name: 'x', schema } };
-    expect(to({ response_format }).output_config).toEqual({
+    expect(toMessages({ response_format }).output_config).toEqual({
       format: {
         type: 'json_schema',
         schema: {
@@ -148,26 +148,32 @@ describe('chat to messages', () => {
     );
     expect(encoded.body.tool_choice).toEqual({ type: 'tool', name: 'json_answer' });
     expect(encoded.reply.textTool).toBe('json_answer');
-    const open = { ...schema, additionalProperties: { type: 'string' } };
-    const loose = to({ response_format: { type: 'json_schema', json_schema: { name: 'x', schema: open } } });
-    expect(loose.tools).toMatchObject([{ name: 'json_answer', input_schema: open }]);
+    const openSchema = { ...schema, additionalProperties: { type: 'string' } };
+    const looseBody = toMessages({
+      response_format: { type: 'json_schema', json_schema: { name: 'x', schema: openSchema } },
+    });
+    expect(looseBody.tools).toMatchObject([{ name: 'json_answer', input_schema: openSchema }]);
   });
 
-  test('effort becomes thinking where the rules of thinking allow it', () => {
-    expect(to({ reasoning_effort: 'high', max_tokens: 20_000, temperature: 0.2 })).toMatchObject({
+  test('effort becomes thinking where the rules for thinking allow it', () => {
+    expect(toMessages({ reasoning_effort: 'high', max_tokens: 20_000, temperature: 0.2 })).toMatchObject({
       thinking: { type: 'enabled', budget_tokens: 10_000 },
     });
-    expect(to({ reasoning_effort: 'high', max_tokens: 20_000, temperature: 0.2 })).not.toHaveProperty(
+    expect(toMessages({ reasoning_effort: 'high', max_tokens: 20_000, temperature: 0.2 })).not.toHaveProperty(
       'temperature',
     );
-    expect(to({ reasoning_effort: 'xhigh' }, { facts: laneFacts('claude-opus-4-6', {}) })).toMatchObject({
+    expect(
+      toMessages({ reasoning_effort: 'xhigh' }, { facts: laneFacts('claude-opus-4-6', {}) }),
+    ).toMatchObject({
       thinking: { type: 'adaptive' },
       output_config: { effort: 'high' },
     });
-    expect(to({ reasoning_effort: 'none' }).thinking).toEqual({ type: 'disabled' });
-    expect(to({ reasoning_effort: 'high', max_tokens: 900 }).thinking).toBeUndefined();
-    const forced = { tools: [{ type: 'function', function: { name: 'f' } }], tool_choice: 'required' };
-    expect(to({ reasoning_effort: 'high', max_tokens: 9000, ...forced }).thinking).toBeUndefined();
+    expect(toMessages({ reasoning_effort: 'none' }).thinking).toEqual({ type: 'disabled' });
+    expect(toMessages({ reasoning_effort: 'high', max_tokens: 900 }).thinking).toBeUndefined();
+    const forcedTool = { tools: [{ type: 'function', function: { name: 'f' } }], tool_choice: 'required' };
+    expect(
+      toMessages({ reasoning_effort: 'high', max_tokens: 9000, ...forcedTool }).thinking,
+    ).toBeUndefined();
     const round = [
       ...hello,
       {
@@ -176,17 +182,17 @@ describe('chat to messages', () => {
       },
       { role: 'tool', tool_call_id: 'a', content: 'x' },
     ];
-    expect(to({ reasoning_effort: 'high', messages: round }).thinking).toBeUndefined();
+    expect(toMessages({ reasoning_effort: 'high', messages: round }).thinking).toBeUndefined();
   });
 
-  test('pictures and files', () => {
+  test('images and files are converted', () => {
     const content = [
       { type: 'text', text: 'See' },
       { type: 'image_url', image_url: { url: `data:image/png;base64,${picture}` } },
       { type: 'image_url', image_url: { url: 'https://pictures.example/a.png' } },
       { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' } },
     ];
-    expect((to({ messages: [{ role: 'user', content }] }).messages as Json[])[0]!.content).toEqual([
+    expect((toMessages({ messages: [{ role: 'user', content }] }).messages as Json[])[0]!.content).toEqual([
       { type: 'text', text: 'See' },
       { type: 'image', source: { type: 'base64', media_type: 'image/png', data: picture } },
       { type: 'image', source: { type: 'url', url: 'https://pictures.example/a.png' } },
@@ -198,17 +204,18 @@ describe('chat to messages', () => {
     ]);
   });
 
-  test('a conversation without a user, or one that the assistant opened, is mended', () => {
-    expect(to({ messages: [{ role: 'system', content: 'Say hi.' }] })).toMatchObject({
+  test('conversation without a user turn, or opened by the assistant, is repaired', () => {
+    expect(toMessages({ messages: [{ role: 'system', content: 'Say hi.' }] })).toMatchObject({
       messages: [{ role: 'user', content: 'Say hi.' }],
     });
-    const opened = to({ messages: [{ role: 'assistant', content: 'Welcome. ' }] }).messages as Json[];
-    expect(opened.map(({ role }) => role)).toEqual(['user', 'assistant']);
+    const openedMessages = toMessages({ messages: [{ role: 'assistant', content: 'Welcome. ' }] })
+      .messages as Json[];
+    expect(openedMessages.map(({ role }) => role)).toEqual(['user', 'assistant']);
   });
 });
 
-describe('messages to chat', () => {
-  const to = (body: Json, target = {}): Json =>
+describe('Messages to Chat Completions', () => {
+  const toChat = (body: Json, target = {}): Json =>
     converted('messages', 'chat', { max_tokens: 100, messages: hello, ...body }, target);
 
   const round: Json[] = [
@@ -240,8 +247,8 @@ describe('messages to chat', () => {
     },
   ];
 
-  test('results come right behind their calls, pictures in them move, instructions wait', () => {
-    expect((to({ messages: round }).messages as Json[]).slice(1)).toEqual([
+  test('results follow their calls, their images are moved and instructions come later', () => {
+    expect((toChat({ messages: round }).messages as Json[]).slice(1)).toEqual([
       {
         role: 'assistant',
         content: 'Looking.',
@@ -262,18 +269,18 @@ describe('messages to chat', () => {
       { role: 'system', content: 'Careful.' },
       { role: 'user', content: 'And then?' },
     ]);
-    expect(losses(convert('messages', 'chat', { model: 'm', messages: round }))).toEqual([
+    expect(describeLosses(convert('messages', 'chat', { model: 'm', messages: round }))).toEqual([
       'approximated messages.*.content.*.content.*',
       'dropped messages.*.content.*',
       'dropped messages.*.content.*.is_error',
       'dropped messages.*.content.*.signature',
     ]);
     expect(
-      (to({ messages: round }, { reasoningHistory: true, model: 'sim-reason' }).messages as Json[])[1],
+      (toChat({ messages: round }, { reasoningHistory: true, model: 'sim-reason' }).messages as Json[])[1],
     ).toMatchObject({ reasoning_content: 'Hm.' });
   });
 
-  test('what a coding agent sends leaks nothing that this dialect does not know, and all of it is counted', () => {
+  test('unsupported fields of a coding agent are removed and all counted', () => {
     const mark = { type: 'ephemeral' };
     const body: Json = {
       model: 'm',
@@ -306,7 +313,7 @@ describe('messages to chat', () => {
       stream_options: { include_usage: true },
       tools: [{ function: { name: 'search' } }, { function: { name: 'later' } }],
     });
-    expect(losses(encoded)).toEqual([
+    expect(describeLosses(encoded)).toEqual([
       'approximated output_config.effort',
       'approximated thinking',
       'dropped context_management',
@@ -325,37 +332,40 @@ describe('messages to chat', () => {
     );
   });
 
-  test('choices of tools, and one call at a time', () => {
+  test('tool choice and single calls are converted', () => {
     const tools = [{ name: 'look', input_schema: weather }];
-    const choose = (tool_choice: Json): Json => to({ tools, tool_choice });
-    expect(choose({ type: 'any' }).tool_choice).toBe('required');
-    expect(choose({ type: 'auto', disable_parallel_tool_use: true })).toMatchObject({
+    const convertChoice = (tool_choice: Json): Json => toChat({ tools, tool_choice });
+    expect(convertChoice({ type: 'any' }).tool_choice).toBe('required');
+    expect(convertChoice({ type: 'auto', disable_parallel_tool_use: true })).toMatchObject({
       tool_choice: 'auto',
       parallel_tool_calls: false,
     });
-    expect(choose({ type: 'tool', name: 'look' }).tool_choice).toEqual({
+    expect(convertChoice({ type: 'tool', name: 'look' }).tool_choice).toEqual({
       type: 'function',
       function: { name: 'look' },
     });
   });
 
-  test('the output format is strict where the schema is', () => {
-    const closed = {
+  test('output format is strict if the schema is closed', () => {
+    const closedSchema = {
       type: 'object',
       properties: { a: { type: 'string' } },
       required: ['a'],
       additionalProperties: false,
     };
-    const ask = (schema: Json): unknown =>
-      to({ output_config: { format: { type: 'json_schema', schema } } }).response_format;
-    expect(ask(closed)).toEqual({
+    const convertFormat = (schema: Json): unknown =>
+      toChat({ output_config: { format: { type: 'json_schema', schema } } }).response_format;
+    expect(convertFormat(closedSchema)).toEqual({
       type: 'json_schema',
-      json_schema: { name: 'answer', schema: closed, strict: true },
+      json_schema: { name: 'answer', schema: closedSchema, strict: true },
     });
-    expect(ask(weather)).toEqual({ type: 'json_schema', json_schema: { name: 'answer', schema: weather } });
+    expect(convertFormat(weather)).toEqual({
+      type: 'json_schema',
+      json_schema: { name: 'answer', schema: weather },
+    });
   });
 
-  test('names too long for this dialect are shortened and given back', () => {
+  test('long tool names are shortened and restored', () => {
     const name = `mcp__${'server'.repeat(12)}__tool`;
     const body = {
       model: 'm',

@@ -1,5 +1,5 @@
 import { type DialectName } from '../../../src/protocol';
-import { complaint, convert, losses, refusal } from './convert';
+import { complaint, convert, describeLosses, refusal } from './convert';
 import { type Json } from './transcripts';
 
 const weather = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
@@ -11,7 +11,7 @@ function converted(from: DialectName, to: DialectName, body: Json, target = {}):
   return result;
 }
 
-describe('responses', () => {
+describe('Responses requests', () => {
   const turn: Json = {
     model: 'm',
     input: [
@@ -60,7 +60,7 @@ describe('responses', () => {
     stream: true,
   };
 
-  test('to chat: namespaces and plain text tools as functions', () => {
+  test('become Chat Completions with namespaces and plain-text tools as functions', () => {
     const body = converted('responses', 'chat', turn, { developerRole: false });
     expect(body.messages).toEqual([
       { role: 'system', content: 'You are an agent.' },
@@ -85,7 +85,7 @@ describe('responses', () => {
       prompt_cache_key: 'k',
       parallel_tool_calls: true,
     });
-    expect(losses(convert('responses', 'chat', turn))).toEqual([
+    expect(describeLosses(convert('responses', 'chat', turn))).toEqual([
       'approximated tools.*',
       'approximated tools.*.tools.*',
       'dropped client_metadata',
@@ -97,7 +97,7 @@ describe('responses', () => {
     ]);
   });
 
-  test('to messages', () => {
+  test('become Messages with system, tools and tool results', () => {
     const body = converted('responses', 'messages', turn);
     expect(body).toMatchObject({
       system: 'You are an agent.',
@@ -110,17 +110,20 @@ describe('responses', () => {
     });
   });
 
-  test.each(['chat', 'messages'] as const)('from %s: nothing is stored, short limits are raised', (from) => {
-    const body = converted(from, 'responses', { messages: hello, max_tokens: 1 });
-    expect(body).toEqual({
-      model: 'm',
-      input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hi' }] }],
-      max_output_tokens: 16,
-      store: false,
-    });
-  });
+  test.each(['chat', 'messages'] as const)(
+    'converted from %s are not stored, and too small limits are raised',
+    (from) => {
+      const body = converted(from, 'responses', { messages: hello, max_tokens: 1 });
+      expect(body).toEqual({
+        model: 'm',
+        input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hi' }] }],
+        max_output_tokens: 16,
+        store: false,
+      });
+    },
+  );
 
-  test.each([true, false])('store: %p is between the caller and this service', (store) => {
+  test.each([true, false])('store: %p is handled by the gateway and not forwarded', (store) => {
     expect(converted('responses', 'chat', { model: 'm', input: 'Hi', store })).not.toHaveProperty('store');
   });
 
@@ -129,13 +132,13 @@ describe('responses', () => {
     ['conversation', 'conv_1'],
     ['background', true],
     ['prompt', { id: 'p' }],
-  ])('%s cannot be carried', (param, value) => {
+  ])('%s is rejected as unsupported', (param, value) => {
     const fault = refusal('responses', 'chat', { model: 'm', input: 'Hi', [param]: value });
     expect([fault.code, fault.options.param]).toEqual(['unsupported_parameter', param]);
   });
 });
 
-test('a thread is refused in the words that its client acts on', () => {
+test('thread is rejected with the error that its client handles', () => {
   const fault = refusal('messages', 'chat', {
     model: 'm',
     max_tokens: 9,
@@ -199,12 +202,12 @@ test.each<[DialectName, DialectName, Json, string]>([
     'messages.0.content.0.source',
   ],
   ['responses', 'messages', { input: [{ type: 'item_reference', id: 'x' }] }, 'input.0'],
-])('%s to %s refuses what it cannot do without: %j', (from, to, body, param) => {
+])('%s to %s rejects a feature that it requires: %j', (from, to, body, param) => {
   const fault = refusal(from, to, { model: 'm', ...body });
   expect([fault.code, fault.options.param]).toEqual(['unsupported_parameter', param]);
 });
 
-test('no field of a caller reaches the prototype of a body', () => {
+test("caller's field cannot reach the prototype of a body", () => {
   const body = JSON.parse(
     '{"model":"m","messages":[{"role":"user","content":"Hi"}],"__proto__":{"polluted":1},"constructor":1}',
   ) as Json;
@@ -212,20 +215,20 @@ test('no field of a caller reaches the prototype of a body', () => {
   expect((encoded.body as { polluted?: number }).polluted).toBeUndefined();
 });
 
-test('a choice of a tool that the target cannot have is refused, and left out of a list', () => {
+test('choice of an unavailable tool is rejected, and removed from a list of allowed tools', () => {
   const tools = [
     { type: 'web_search' },
     { type: 'function', name: 'look', parameters: weather, strict: false },
   ];
   const base = { model: 'm', input: 'Hi', tools };
-  const one = refusal('responses', 'chat', { ...base, tool_choice: { type: 'web_search' } });
-  expect([one.code, one.options.param]).toEqual(['unsupported_parameter', 'tool_choice']);
-  const allowed = {
+  const singleChoice = refusal('responses', 'chat', { ...base, tool_choice: { type: 'web_search' } });
+  expect([singleChoice.code, singleChoice.options.param]).toEqual(['unsupported_parameter', 'tool_choice']);
+  const allowedTools = {
     type: 'allowed_tools',
     mode: 'auto',
     tools: [{ type: 'web_search' }, { type: 'function', name: 'look' }],
   };
-  expect(convert('responses', 'chat', { ...base, tool_choice: allowed }).body.tool_choice).toEqual({
+  expect(convert('responses', 'chat', { ...base, tool_choice: allowedTools }).body.tool_choice).toEqual({
     type: 'allowed_tools',
     allowed_tools: { mode: 'auto', tools: [{ type: 'function', function: { name: 'look' } }] },
   });

@@ -46,7 +46,7 @@ export function encode(encoder: StreamEncoder, events: Iterable<CanonicalEvent>)
   return text;
 }
 
-/** The bytes in pieces that end where `cuts` say. */
+/** Splits the bytes at the given positions. */
 export function split(bytes: Buffer, cuts: readonly number[]): Buffer[] {
   const ends = [...new Set(cuts.filter((cut) => cut > 0 && cut < bytes.length))].sort((a, b) => a - b);
   return [...ends, bytes.length].map((end, index) => bytes.subarray(ends[index - 1] ?? 0, end));

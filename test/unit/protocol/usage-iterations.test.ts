@@ -1,16 +1,20 @@
 import { normaliseMessagesUsage } from '../../../src/protocol';
 
-const read = (raw: object) => {
+const readUsage = (raw: object) => {
   const reading = normaliseMessagesUsage(raw);
   if (reading.kind !== 'ok') throw new Error(reading.kind);
   return reading.usage;
 };
 const message = { type: 'message', input_tokens: 100, output_tokens: 10 };
 
-describe('iterations of an answer', () => {
-  test('that add up to the whole are the whole, and what stands beside them is beside it', () => {
-    const beside = { type: 'compaction', input_tokens: 900, output_tokens: 90 };
-    const usage = read({ input_tokens: 200, output_tokens: 20, iterations: [message, beside, message] });
+describe('Usage iterations', () => {
+  test('iterations that add up to the total are that total, and separate parts are added to it', () => {
+    const separatePart = { type: 'compaction', input_tokens: 900, output_tokens: 90 };
+    const usage = readUsage({
+      input_tokens: 200,
+      output_tokens: 20,
+      iterations: [message, separatePart, message],
+    });
     expect(usage).toMatchObject({ inputTokens: 200, outputTokens: 20 });
     expect(usage.parts).toEqual([{ kind: 'compaction', model: null, inputTokens: 900, outputTokens: 90 }]);
     expect(usage.doubt).toBeUndefined();
@@ -20,16 +24,16 @@ describe('iterations of an answer', () => {
     [150, 15, 200],
     [300, 30, 300],
   ])(
-    'that say otherwise than %i and %i cost the larger of the two, and are told',
+    'iterations that disagree with %i and %i are charged at the larger of the two and reported',
     (input, output, charged) => {
-      const usage = read({ input_tokens: input, output_tokens: output, iterations: [message, message] });
+      const usage = readUsage({ input_tokens: input, output_tokens: output, iterations: [message, message] });
       expect(usage.inputTokens).toBe(charged);
       expect(usage.doubt).toContain('iterations');
     },
   );
 
-  test('of a kind that nobody knows are charged beside the answer', () => {
-    const usage = read({
+  test('iterations of an unknown kind are charged in addition to the response', () => {
+    const usage = readUsage({
       input_tokens: 100,
       output_tokens: 10,
       iterations: [message, { ...message, type: 'new' }],
@@ -38,10 +42,10 @@ describe('iterations of an answer', () => {
   });
 
   test.each([[{ input_tokens: -1 }], [{ output_tokens: 'many' }], [{ cache_read_input_tokens: 1.5 }]])(
-    'with %j take nothing away from the whole, and are told',
+    'iterations with %j never lower the total and are reported',
     (wrong) => {
       const iterations = [{ ...message, ...wrong }];
-      const usage = read({ input_tokens: 100, output_tokens: 10, iterations });
+      const usage = readUsage({ input_tokens: 100, output_tokens: 10, iterations });
       expect(usage).toMatchObject({ inputTokens: 100, outputTokens: 10 });
       expect(usage.ignored).toEqual([`iterations.${Object.keys(wrong)[0]}`]);
     },

@@ -25,7 +25,7 @@ import { normaliseRerankUsage } from '../../../src/protocol/rerank/usage';
 import { normaliseResponsesUsage, renderResponsesUsage } from '../../../src/protocol/responses/usage';
 
 const count = fc.integer({ min: 0, max: 1_000_000 });
-const some = fc.integer({ min: 1, max: 1_000_000 });
+const anyCount = fc.integer({ min: 1, max: 1_000_000 });
 
 const normalisers: Record<string, (raw: unknown) => UsageReading> = {
   normaliseChatUsage,
@@ -41,7 +41,7 @@ function usageIn(reading: UsageReading): Usage {
   return reading.usage;
 }
 
-describe('hostile reports', () => {
+describe('Hostile usage reports', () => {
   const field = fc.constantFrom(
     'prompt_tokens',
     'completion_tokens',
@@ -71,69 +71,74 @@ describe('hostile reports', () => {
     report: fc.oneof({ maxDepth: 3 }, value, fc.dictionary(field, tie('report'), { maxKeys: 10 })),
   }));
 
-  test.each(Object.entries(normalisers))(
-    '%s answers counts that are whole and not negative, or none',
-    (_name, read) => {
-      fc.assert(
-        fc.property(report, (raw) => {
-          const reading = read(raw);
-          if (reading.kind !== 'ok') return;
-          const { source, uses, images, parts, ...rest } = reading.usage;
-          const {
-            modes: _,
-            doubt: _doubt,
-            ignored: _ignored,
-            missing,
-            totalOfBoth: _total,
-            excess: _excess,
-            ...counts
-          } = rest;
-          expect(parts).toBeNull();
-          expect(source).toBe('supplier');
-          for (const [bucket, quantity] of Object.entries({ ...counts, ...uses, ...images })) {
-            if (!Number.isSafeInteger(quantity) || quantity < 0) throw new Error(`${bucket} is ${quantity}`);
-          }
-          if (missing === undefined)
-            expect(totalTokens(reading.usage) + reading.usage.calls).toBeGreaterThan(0);
-        }),
-      );
-    },
-  );
+  test.each(Object.entries(normalisers))('%s returns non-negative integer counts or none', (_name, read) => {
+    fc.assert(
+      fc.property(report, (raw) => {
+        const reading = read(raw);
+        if (reading.kind !== 'ok') return;
+        const { source, uses, images, parts, ...rest } = reading.usage;
+        const {
+          modes: _,
+          doubt: _doubt,
+          ignored: _ignored,
+          missing,
+          totalOfBoth: _total,
+          excess: _excess,
+          ...counts
+        } = rest;
+        expect(parts).toBeNull();
+        expect(source).toBe('supplier');
+        for (const [bucket, quantity] of Object.entries({ ...counts, ...uses, ...images })) {
+          if (!Number.isSafeInteger(quantity) || quantity < 0) throw new Error(`${bucket} is ${quantity}`);
+        }
+        if (missing === undefined)
+          expect(totalTokens(reading.usage) + reading.usage.calls).toBeGreaterThan(0);
+      }),
+    );
+  });
 });
 
-test('the buckets add up to the totals that were reported, whatever is inside them', () => {
+test('buckets add up to the reported totals for any parts', () => {
   fc.assert(
-    fc.property(some, some, count, count, count, count, (input, output, cached, audio, reasoning, spoken) => {
-      const usage = usageIn(
-        normaliseChatUsage({
-          prompt_tokens: input,
-          completion_tokens: output,
-          total_tokens: input + output,
-          prompt_tokens_details: {
-            cached_tokens: Math.min(cached, input),
-            audio_tokens: Math.min(audio, input),
-          },
-          completion_tokens_details: {
-            reasoning_tokens: Math.min(reasoning, output),
-            audio_tokens: Math.min(spoken, output - Math.min(reasoning, output)),
-          },
-        }),
-      );
-      expect(promptTokens(usage)).toBe(input);
-      expect(completionTokens(usage)).toBe(output);
-    }),
+    fc.property(
+      anyCount,
+      anyCount,
+      count,
+      count,
+      count,
+      count,
+      (input, output, cached, audio, reasoning, spoken) => {
+        const usage = usageIn(
+          normaliseChatUsage({
+            prompt_tokens: input,
+            completion_tokens: output,
+            total_tokens: input + output,
+            prompt_tokens_details: {
+              cached_tokens: Math.min(cached, input),
+              audio_tokens: Math.min(audio, input),
+            },
+            completion_tokens_details: {
+              reasoning_tokens: Math.min(reasoning, output),
+              audio_tokens: Math.min(spoken, output - Math.min(reasoning, output)),
+            },
+          }),
+        );
+        expect(promptTokens(usage)).toBe(input);
+        expect(completionTokens(usage)).toBe(output);
+      },
+    ),
   );
 });
 
-describe('what is rendered reads back', () => {
+describe('Rendered usage', () => {
   const text = fc.record({
-    inputTokens: some,
+    inputTokens: anyCount,
     cacheReadTokens: count,
-    outputTokens: some,
+    outputTokens: anyCount,
     reasoningTokens: count,
   });
 
-  test('chat', () => {
+  test('Chat Completions usage is read back unchanged', () => {
     const counts = fc
       .tuple(
         text,
@@ -153,9 +158,9 @@ describe('what is rendered reads back', () => {
     );
   });
 
-  test('messages', () => {
+  test('Messages usage is read back unchanged', () => {
     const counts = fc
-      .tuple(some, count, count, count, some)
+      .tuple(anyCount, count, count, count, anyCount)
       .map(([inputTokens, cacheReadTokens, cacheWriteTokens, cacheWriteLongTokens, outputTokens]) =>
         usageOf({ inputTokens, cacheReadTokens, cacheWriteTokens, cacheWriteLongTokens, outputTokens }),
       );
@@ -166,7 +171,7 @@ describe('what is rendered reads back', () => {
     );
   });
 
-  test('responses', () => {
+  test('Responses usage is read back unchanged', () => {
     fc.assert(
       fc.property(
         text.map((counts) => usageOf(counts)),
@@ -175,12 +180,12 @@ describe('what is rendered reads back', () => {
     );
   });
 
-  test('embeddings', () => {
+  test('embeddings usage is read back unchanged', () => {
     expect(renderEmbeddingsUsage(usageOf({ inputTokens: 8 }))).toEqual({ prompt_tokens: 8, total_tokens: 8 });
   });
 });
 
-describe('usage that arrives twice', () => {
+describe('Usage reported twice', () => {
   const start = {
     input_tokens: 30,
     cache_read_input_tokens: 500,
@@ -189,43 +194,52 @@ describe('usage that arrives twice', () => {
     output_tokens: 1,
   };
 
-  function joined(...reports: unknown[]): UsageCounts {
+  function mergeReports(...reports: unknown[]): UsageCounts {
     return usageIn(normaliseMessagesUsage(reports.reduce(mergeMessagesUsage)));
   }
 
-  test('message_delta adds the output and takes nothing back', () => {
+  test('message_delta adds the output and lowers no count', () => {
     const usage = usageOf({
       inputTokens: 30,
       cacheReadTokens: 500,
       cacheWriteLongTokens: 100,
       outputTokens: 77,
     });
-    expect(joined(start, { output_tokens: 77 })).toEqual(usage);
-    expect(joined(start, { ...start, cache_creation: null, output_tokens: 77 })).toEqual(usage);
-    expect(joined(start, { input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 77 })).toEqual(usage);
-    expect(joined(start, { output_tokens: 40 }, { output_tokens: 77 })).toEqual(usage);
+    expect(mergeReports(start, { output_tokens: 77 })).toEqual(usage);
+    expect(mergeReports(start, { ...start, cache_creation: null, output_tokens: 77 })).toEqual(usage);
+    expect(mergeReports(start, { input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 77 })).toEqual(
+      usage,
+    );
+    expect(mergeReports(start, { output_tokens: 40 }, { output_tokens: 77 })).toEqual(usage);
   });
 
-  test('what only the beginning of a stream said is partial, until the end says more', () => {
-    const begun = findMessagesUsage({ type: 'message_start', message: { usage: start } });
-    expect(joined(begun)).toMatchObject({ inputTokens: 30, outputTokens: 1, source: 'partial' });
-    expect(joined(begun, undefined)).toMatchObject({ source: 'partial' });
-    const ended = findMessagesUsage({ type: 'message_delta', usage: { output_tokens: 77 } });
-    expect(joined(begun, ended)).toMatchObject({ inputTokens: 30, outputTokens: 77, source: 'supplier' });
-    expect(joined(findMessagesUsage({ type: 'message', usage: start }))).toMatchObject({
+  test('counts from the start of a stream only are partial until the end completes them', () => {
+    const startUsage = findMessagesUsage({ type: 'message_start', message: { usage: start } });
+    expect(mergeReports(startUsage)).toMatchObject({ inputTokens: 30, outputTokens: 1, source: 'partial' });
+    expect(mergeReports(startUsage, undefined)).toMatchObject({ source: 'partial' });
+    const endUsage = findMessagesUsage({ type: 'message_delta', usage: { output_tokens: 77 } });
+    expect(mergeReports(startUsage, endUsage)).toMatchObject({
+      inputTokens: 30,
+      outputTokens: 77,
+      source: 'supplier',
+    });
+    expect(mergeReports(findMessagesUsage({ type: 'message', usage: start }))).toMatchObject({
       source: 'supplier',
     });
   });
 
-  test('a corrected input replaces the first one', () => {
-    const usage = joined({ input_tokens: 1, output_tokens: 1 }, { input_tokens: 900, output_tokens: 5 });
+  test('corrected input replaces the first one', () => {
+    const usage = mergeReports(
+      { input_tokens: 1, output_tokens: 1 },
+      { input_tokens: 900, output_tokens: 5 },
+    );
     expect(usage).toEqual(usageOf({ inputTokens: 900, outputTokens: 5 }));
   });
 
   // "an unusable detail is ignored, the rest counts".
-  test('a later report that is none leaves the earlier one, and is named', () => {
-    expect(joined(start, 'much')).toMatchObject({ inputTokens: 30, ignored: ['usage'] });
-    expect(joined(start, { input_tokens: '31', output_tokens: 77 })).toMatchObject({
+  test('later invalid report keeps the earlier one and is named', () => {
+    expect(mergeReports(start, 'much')).toMatchObject({ inputTokens: 30, ignored: ['usage'] });
+    expect(mergeReports(start, { input_tokens: '31', output_tokens: 77 })).toMatchObject({
       inputTokens: 30,
       outputTokens: 77,
       ignored: ['input_tokens'],
@@ -234,45 +248,53 @@ describe('usage that arrives twice', () => {
     expect(normaliseMessagesUsage(mergeMessagesUsage(undefined, start)).kind).toBe('ok');
   });
 
-  test('the later complete report stands, never the sum', () => {
+  test('later complete report replaces the earlier one and is not added', () => {
     fc.assert(
-      fc.property(some, some, some, some, (firstIn, firstOut, lastIn, lastOut) => {
+      fc.property(anyCount, anyCount, anyCount, anyCount, (firstIn, firstOut, lastIn, lastOut) => {
         const last = usageOf({ inputTokens: lastIn, outputTokens: lastOut });
         expect(mergeLatest(usageOf({ inputTokens: firstIn, outputTokens: firstOut }), last)).toEqual(last);
       }),
     );
   });
 
-  test('a side left at zero keeps what was said before', () => {
-    const first = usageOf({ inputTokens: 5, cacheReadTokens: 50, outputTokens: 9, audioMilliseconds: 7 });
-    const nothing = usageOf({});
-    expect(mergeLatest(first, nothing)).toEqual(first);
-    expect(mergeLatest(nothing, first)).toEqual(first);
-    expect(mergeLatest(first, usageOf({ outputTokens: 10 }))).toEqual({ ...first, outputTokens: 10 });
+  test('side reported as zero keeps the earlier value', () => {
+    const firstUsage = usageOf({
+      inputTokens: 5,
+      cacheReadTokens: 50,
+      outputTokens: 9,
+      audioMilliseconds: 7,
+    });
+    const zeroUsage = usageOf({});
+    expect(mergeLatest(firstUsage, zeroUsage)).toEqual(firstUsage);
+    expect(mergeLatest(zeroUsage, firstUsage)).toEqual(firstUsage);
+    expect(mergeLatest(firstUsage, usageOf({ outputTokens: 10 }))).toEqual({
+      ...firstUsage,
+      outputTokens: 10,
+    });
   });
 
-  test('an estimate gives way to the report, and a mixture says so', () => {
+  test('estimate is replaced by the report, and a mixture is marked as such', () => {
     const estimate = usageOf({ inputTokens: 5, outputTokens: 9 }, 'estimated');
-    const reported = usageOf({ inputTokens: 6, outputTokens: 8 });
-    expect(mergeLatest(estimate, reported)).toEqual(reported);
+    const reportedUsage = usageOf({ inputTokens: 6, outputTokens: 8 });
+    expect(mergeLatest(estimate, reportedUsage)).toEqual(reportedUsage);
     expect(mergeLatest(usageOf({ inputTokens: 6 }), usageOf({ outputTokens: 9 }, 'estimated')).source).toBe(
       'partial',
     );
   });
 });
 
-test('usage up to the window of the model, or ten times what was held, is plausible', () => {
-  const isBelieved = (tokens: number, contextTokens: number | null, heldTokens: number): boolean =>
+test('usage up to the context window, or ten times the hold, is plausible', () => {
+  const acceptsUsage = (tokens: number, contextTokens: number | null, heldTokens: number): boolean =>
     isPlausible(usageOf({ inputTokens: tokens }), { contextTokens, heldTokens });
-  expect(isBelieved(1_000, 1_000, 20)).toBe(true);
-  expect(isBelieved(1_001, 1_000, 20)).toBe(false);
-  expect(isBelieved(30_000, 1_000, 3_000)).toBe(true);
-  expect(isBelieved(30_001, 1_000, 3_000)).toBe(false);
-  expect(isBelieved(2_000_000, null, 20)).toBe(true);
-  expect(isBelieved(2_000_001, null, 20)).toBe(false);
+  expect(acceptsUsage(1_000, 1_000, 20)).toBe(true);
+  expect(acceptsUsage(1_001, 1_000, 20)).toBe(false);
+  expect(acceptsUsage(30_000, 1_000, 3_000)).toBe(true);
+  expect(acceptsUsage(30_001, 1_000, 3_000)).toBe(false);
+  expect(acceptsUsage(2_000_000, null, 20)).toBe(true);
+  expect(acceptsUsage(2_000_001, null, 20)).toBe(false);
 });
 
-test('speech without a report is counted in characters, not in code units', () => {
+test('unreported speech is counted in characters, not code units', () => {
   expect(speechUsageByCharacters('Grüße 🎧')).toEqual({
     ...NO_USAGE,
     calls: 1,

@@ -16,7 +16,7 @@ import { findMessagesUsage, normaliseMessagesUsage } from '../../../src/protocol
 import { findRerankUsage, normaliseRerankUsage } from '../../../src/protocol/rerank/usage';
 import { findResponsesUsage, normaliseResponsesUsage } from '../../../src/protocol/responses/usage';
 
-interface Recording {
+interface UsageRecording {
   name: string;
   body: unknown;
   reading:
@@ -39,20 +39,20 @@ const readers: Record<string, (body: unknown) => UsageReading> = {
   gemini: (body) => normaliseGeminiUsage(findGeminiUsage(body)),
 };
 
-function recordings(dialect: string): Recording[] {
+function recordings(dialect: string): UsageRecording[] {
   const path = join(__dirname, '../../fixtures/usage', `${dialect}.json`);
-  return JSON.parse(readFileSync(path, 'utf8')) as Recording[];
+  return JSON.parse(readFileSync(path, 'utf8')) as UsageRecording[];
 }
 
-describe.each(Object.keys(readers))('%s', (dialect) => {
+describe.each(Object.keys(readers))('Recorded usage of %s', (dialect) => {
   test.each(recordings(dialect).map((recording) => [recording.name, recording] as const))(
     '%s',
     (_name, { body, reading }) => {
-      const read = readers[dialect]?.(body);
+      const normalised = readers[dialect]?.(body);
       if (reading.kind === 'ok') {
         const { kind, counts, source, ...notes } = reading;
-        expect(read).toEqual({ kind, usage: { ...usageOf(counts, source), ...notes } });
-      } else expect(read?.kind).toBe(reading.kind);
+        expect(normalised).toEqual({ kind, usage: { ...usageOf(counts, source), ...notes } });
+      } else expect(normalised?.kind).toBe(reading.kind);
     },
   );
 });

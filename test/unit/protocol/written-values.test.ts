@@ -16,9 +16,9 @@ import {
 } from '../../../src/protocol';
 import { decode, encode, type Json, names, options } from './transcripts';
 
-/** A JSON object as its text: long numbers, exponents, deep nesting, escapes, blanks. */
-interface Written {
-  /** May name a field twice. */
+/** A JSON object as text: long numbers, exponents, deep nesting, escapes and whitespace. */
+interface WrittenJson {
+  /** Text that can contain duplicate fields. */
   readonly loose: string;
   readonly unique: string;
 }
@@ -55,19 +55,20 @@ const value = fc.letrec<{ value: string; object: string }>((tie) => ({
     ),
 }));
 
-const written: fc.Arbitrary<Written> = fc
+const written: fc.Arbitrary<WrittenJson> = fc
   .tuple(value.object, numbers, numbers)
   .map(([unique, one, other]) => ({
     unique,
     loose: `{"twice":${one},"twice":${other},"in":${unique}}`,
   }));
 
-/** The value of a text, its numbers as they were written. */
-const exact = (text: string): unknown => readJsonText(text, { numberOf: (digits) => `number ${digits}` });
+/** Parses a text with its numbers as they were written. */
+const parseExactNumbers = (text: string): unknown =>
+  readJsonText(text, { numberOf: (digits) => `number ${digits}` });
 
 const quoted = (text: string): string => JSON.stringify(text);
 
-const requests: Readonly<Record<DialectName, (input: Written, schema: string) => string>> = {
+const requests: Readonly<Record<DialectName, (input: WrittenJson, schema: string) => string>> = {
   chat: (
     { loose },
     schema,
@@ -85,27 +86,27 @@ const requests: Readonly<Record<DialectName, (input: Written, schema: string) =>
     "tools":[{"type":"function","name":"act","parameters":${schema}}]}`,
 };
 
-const at = (value: unknown, ...path: (string | number)[]): unknown =>
+const valueAt = (value: unknown, ...path: (string | number)[]): unknown =>
   path.reduce<unknown>((inner, name) => (inner as Json | undefined)?.[name], value);
 
-const sentBy: Readonly<
+const argumentsSentBy: Readonly<
   Record<DialectName | 'gemini', { input: (body: unknown) => unknown; schema: (body: unknown) => unknown }>
 > = {
   chat: {
-    input: (body) => at(body, 'messages', 1, 'tool_calls', 0, 'function', 'arguments'),
-    schema: (body) => at(body, 'tools', 0, 'function', 'parameters'),
+    input: (body) => valueAt(body, 'messages', 1, 'tool_calls', 0, 'function', 'arguments'),
+    schema: (body) => valueAt(body, 'tools', 0, 'function', 'parameters'),
   },
   messages: {
-    input: (body) => at(body, 'messages', 1, 'content', 0, 'input'),
-    schema: (body) => at(body, 'tools', 0, 'input_schema'),
+    input: (body) => valueAt(body, 'messages', 1, 'content', 0, 'input'),
+    schema: (body) => valueAt(body, 'tools', 0, 'input_schema'),
   },
   responses: {
-    input: (body) => at(body, 'input', 1, 'arguments'),
-    schema: (body) => at(body, 'tools', 0, 'parameters'),
+    input: (body) => valueAt(body, 'input', 1, 'arguments'),
+    schema: (body) => valueAt(body, 'tools', 0, 'parameters'),
   },
   gemini: {
-    input: (body) => at(body, 'contents', 1, 'parts', 0, 'functionCall', 'args'),
-    schema: (body) => at(body, 'tools', 0, 'functionDeclarations', 0, 'parametersJsonSchema'),
+    input: (body) => valueAt(body, 'contents', 1, 'parts', 0, 'functionCall', 'args'),
+    schema: (body) => valueAt(body, 'tools', 0, 'functionDeclarations', 0, 'parametersJsonSchema'),
   },
 };
 
@@ -116,23 +117,25 @@ const pairs = names.flatMap((from) =>
     .map((to) => [from, to] as const),
 );
 
-test.each(pairs)('a history and a schema of %s reach a %s supplier as they were written', (from, to) => {
+test.each(pairs)('history and schema of %s reach a %s supplier as written', (from, to) => {
   fc.assert(
     fc.property(written, value.object, (input, inner) => {
       const schema = `{"type":"object","properties":{"input":{"const":${inner}}}}`;
-      const read = readJsonObject(Buffer.from(requests[from](input, schema))) as ParsedJsonObject;
-      const request = dialects[from].decodeRequest(readVerbatim(read, dialects[from].written));
+      const parsed = readJsonObject(Buffer.from(requests[from](input, schema))) as ParsedJsonObject;
+      const request = dialects[from].decodeRequest(readVerbatim(parsed, dialects[from].written));
       if (!request.ok) throw request.error;
       const encoded = targets[to].encodeRequest(request.value);
       if (!encoded.ok) throw encoded.error;
       const text = printJson(encoded.value.body);
-      const body = exact(text);
-      const reached = sentBy[to].input(body);
+      const body = parseExactNumbers(text);
+      const sentArguments = argumentsSentBy[to].input(body);
       if (from === 'messages') {
-        expect(typeof reached === 'string' ? exact(reached) : reached).toEqual(exact(input.unique));
-      } else if (typeof reached === 'string') expect(reached).toBe(input.loose);
+        expect(typeof sentArguments === 'string' ? parseExactNumbers(sentArguments) : sentArguments).toEqual(
+          parseExactNumbers(input.unique),
+        );
+      } else if (typeof sentArguments === 'string') expect(sentArguments).toBe(input.loose);
       else expect(text).toContain(input.loose);
-      expect(sentBy[to].schema(body)).toEqual(exact(schema));
+      expect(argumentsSentBy[to].schema(body)).toEqual(parseExactNumbers(schema));
     }),
     { numRuns: 200 },
   );
@@ -157,16 +160,16 @@ const answers: Readonly<Record<DialectName | 'gemini', (input: string) => string
     "finishReason":"STOP"}]}`,
 };
 
-const saidIn: Readonly<Record<DialectName, (answer: Json) => unknown>> = {
-  chat: (answer) => at(answer, 'choices', 0, 'message', 'tool_calls', 0, 'function', 'arguments'),
-  messages: (answer) => at(answer, 'content', 0, 'input'),
-  responses: (answer) => at(answer, 'output', 0, 'arguments'),
+const argumentsIn: Readonly<Record<DialectName, (answer: Json) => unknown>> = {
+  chat: (answer) => valueAt(answer, 'choices', 0, 'message', 'tool_calls', 0, 'function', 'arguments'),
+  messages: (answer) => valueAt(answer, 'content', 0, 'input'),
+  responses: (answer) => valueAt(answer, 'output', 0, 'arguments'),
 };
 
 const answerPairs = pairs.map(([caller, supplier]) => [supplier, caller] as const);
 
 test.each(answerPairs)(
-  'arguments of a whole answer of %s reach a caller of %s as they were written',
+  'arguments of a complete response of %s reach a client of %s as written',
   (from, to) => {
     fc.assert(
       fc.property(written, ({ loose }) => {
@@ -174,8 +177,8 @@ test.each(answerPairs)(
         const answer = collect(decodeAnswer(readJsonText(answers[from](loose), kept)).events);
         if (!answer.ok) throw answer.error;
         const { body } = dialects[to].encodeAnswer(answer.value, options);
-        const said = saidIn[to](body);
-        if (typeof said === 'string') expect(said).toBe(loose);
+        const receivedArguments = argumentsIn[to](body);
+        if (typeof receivedArguments === 'string') expect(receivedArguments).toBe(loose);
         else expect(printJson(body)).toContain(`"input":${loose}`);
       }),
       { numRuns: 200 },
@@ -183,7 +186,7 @@ test.each(answerPairs)(
   },
 );
 
-/** Calls that come whole within an event. */
+/** Streams whose calls arrive within a single event. */
 const streams = {
   chat: (input: string) =>
     `data: {"id":"c","model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"x","type":"function",
@@ -196,13 +199,13 @@ const streams = {
 };
 
 test.each(Object.keys(streams) as (keyof typeof streams)[])(
-  'arguments that a stream of %s brings in one piece',
+  'arguments in a single event of a %s stream reach every client as written',
   (from) => {
     fc.assert(
       fc.property(written, ({ loose }) => {
         const events: CanonicalEvent[] = [];
         const decoder = targets[from].streamDecoder({ emit: (event) => events.push(event) });
-        // An event is one line.
+        // An event occupies a single line.
         const text = streams[from](loose.replaceAll('\n', ' ')).replaceAll(/\n +/g, ' ');
         decoder.push(Buffer.from(`${text}\n\n`));
         decoder.end();
@@ -210,8 +213,8 @@ test.each(Object.keys(streams) as (keyof typeof streams)[])(
           list.map((event) => (event.type === 'tool-arguments-delta' ? event.text : '')).join('');
         expect(calls(events)).toBe(loose.replaceAll('\n', ' '));
         for (const to of names) {
-          const again = decode(to, [Buffer.from(encode(dialects[to].streamEncoder(options), events))]);
-          expect(calls(again)).toBe(loose.replaceAll('\n', ' '));
+          const decodedAgain = decode(to, [Buffer.from(encode(dialects[to].streamEncoder(options), events))]);
+          expect(calls(decodedAgain)).toBe(loose.replaceAll('\n', ' '));
         }
       }),
       { numRuns: 200 },
@@ -219,9 +222,9 @@ test.each(Object.keys(streams) as (keyof typeof streams)[])(
   },
 );
 
-test('nesting as deep as a caller likes breaks nothing', () => {
-  const deep = `{"in":${'['.repeat(50_000)}1.0${']'.repeat(50_000)}}`;
-  const answer = collect(dialects.chat.decodeAnswer(JSON.parse(answers.chat(deep))).events);
+test('arbitrarily deep nesting is handled', () => {
+  const deepJson = `{"in":${'['.repeat(50_000)}1.0${']'.repeat(50_000)}}`;
+  const answer = collect(dialects.chat.decodeAnswer(JSON.parse(answers.chat(deepJson))).events);
   if (!answer.ok) throw answer.error;
-  expect(printJson(dialects.messages.encodeAnswer(answer.value, options).body)).toContain(deep);
+  expect(printJson(dialects.messages.encodeAnswer(answer.value, options).body)).toContain(deepJson);
 });

@@ -11,10 +11,10 @@ import {
 } from '../../../src/kernel/statistics';
 import { buildReports, type ScoredAnswer } from '../../../src/quality/report/quality-report';
 
-const even = (values: readonly number[]) => values.map((value) => ({ value, weight: 1 }));
+const equallyWeighted = (values: readonly number[]) => values.map((value) => ({ value, weight: 1 }));
 const ramp = (count: number, at: number, spread = 1): number[] =>
   Array.from({ length: count }, (_, place) => at + ((place % 5) - 2) * spread);
-const scored = (fields: Partial<ScoredAnswer>): ScoredAnswer => ({
+const scoredAnswer = (fields: Partial<ScoredAnswer>): ScoredAnswer => ({
   requestId: 'r',
   model: 'm',
   role: 'served',
@@ -32,22 +32,26 @@ const scored = (fields: Partial<ScoredAnswer>): ScoredAnswer => ({
   ...fields,
 });
 
-describe('figures', () => {
-  test('are not given below twenty rows', async () => {
-    const few = even(ramp(MIN_SAMPLE_SIZE - 1, 50));
-    expect([meanOf(few), await comparePairs(few), calibrationError([])]).toEqual([null, null, null]);
-    expect(meanOf(even(ramp(MIN_SAMPLE_SIZE, 50)))).not.toBeNull();
+describe('Quality figures', () => {
+  test('are null below twenty rows', async () => {
+    const tooFewRows = equallyWeighted(ramp(MIN_SAMPLE_SIZE - 1, 50));
+    expect([meanOf(tooFewRows), await comparePairs(tooFewRows), calibrationError([])]).toEqual([
+      null,
+      null,
+      null,
+    ]);
+    expect(meanOf(equallyWeighted(ramp(MIN_SAMPLE_SIZE, 50)))).not.toBeNull();
   });
 
-  test('have an interval, as a table of Student has it', () => {
+  test("have the confidence interval of Student's t-distribution", () => {
     // Twenty values of mean 50 and variance 2·20/19: t(19) = 2.093.
-    const mean = meanOf(even(ramp(20, 50)));
+    const mean = meanOf(equallyWeighted(ramp(20, 50)));
     const margin = (2.093 * Math.sqrt((2 * 20) / 19)) / Math.sqrt(20);
     expect(mean?.value).toBe(50);
     expect((mean?.high ?? 0) - 50).toBeCloseTo(margin, 2);
   });
 
-  test('lie within their interval, whatever the weights', async () => {
+  test('are within their interval for any weights', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(
@@ -68,7 +72,7 @@ describe('figures', () => {
     );
   });
 
-  test('weigh rows by how seldom such rows are sampled', () => {
+  test('weight rows by the inverse of their sampling rate', () => {
     const rows = [...ramp(20, 80, 0), ...ramp(20, 20, 0)].map((value, place) => ({
       value,
       weight: place < 20 ? 50 : 1,
@@ -77,7 +81,7 @@ describe('figures', () => {
   });
 });
 
-test('a difference in length explains what it explains', () => {
+test('difference in length explains exactly its share', () => {
   const pairs = Array.from({ length: 40 }, (_, place) => {
     const lengthRatio = (place % 9) / 4;
     return { value: 3 + 5 * lengthRatio, weight: 1, lengthRatio };
@@ -86,36 +90,36 @@ test('a difference in length explains what it explains', () => {
   expect(lengthControlled(pairs.map((pair) => ({ ...pair, lengthRatio: 1 })))).toBeNull();
 });
 
-describe('every figure has its interval', () => {
-  test('a difference at equal length, in about 95 of 100 cases', () => {
-    let covered = 0;
+describe('Confidence intervals', () => {
+  test('cover the difference at equal length in about 95 % of cases', () => {
+    let coveredCount = 0;
     let state = 7;
     const noise = (): number => (state = (state * 16_807) % 2_147_483_647) / 2_147_483_647 - 0.5;
-    for (let round = 0; round < 400; round += 1) {
+    for (let iteration = 0; iteration < 400; iteration += 1) {
       const pairs = Array.from({ length: 60 }, () => {
         const lengthRatio = 0.4 + noise();
         return { value: 3 + 5 * lengthRatio + 6 * noise(), weight: 1, lengthRatio };
       });
       const { low, high } = lengthControlled(pairs) ?? { low: NaN, high: NaN };
-      covered += low <= 3 && high >= 3 ? 1 : 0;
+      coveredCount += low <= 3 && high >= 3 ? 1 : 0;
     }
-    expect(covered / 400).toBeGreaterThan(0.91);
-    expect(covered / 400).toBeLessThan(0.985);
+    expect(coveredCount / 400).toBeGreaterThan(0.91);
+    expect(coveredCount / 400).toBeLessThan(0.985);
   });
 
-  test('a share, as a table of Wilson has it', () => {
+  test('interval of a share matches a Wilson table', () => {
     expect(shareOf(19, 19)).toBeNull();
     const { value, low, high } = shareOf(15, 20)!;
     expect([value, low, high].map((share) => share.toFixed(3))).toEqual(['0.750', '0.531', '0.888']);
   });
 
-  test('a quantile, where enough rows lie beyond it', () => {
-    const rows = even(Array.from({ length: 40 }, (_, place) => place + 1));
+  test('interval of a quantile exists if enough rows are beyond it', () => {
+    const rows = equallyWeighted(Array.from({ length: 40 }, (_, place) => place + 1));
     expect(quantileOf(rows.slice(1, MIN_SAMPLE_SIZE), 0.5)).toBeNull();
     expect(quantileOf(rows, 0.5)).toEqual({ value: 20, low: 14, high: 27 });
     expect(quantileOf(rows, 0.95)).toBeNull();
     expect(quantileOf([...rows, ...rows], 0.95)).toMatchObject({ value: 38 });
-    // Rows that stand for more requests count for more.
+    // Rows that represent more requests have more weight.
     expect(
       quantileOf(
         rows.map((row) => ({ ...row, weight: row.value > 30 ? 9 : 1 })),
@@ -124,7 +128,7 @@ describe('every figure has its interval', () => {
     ).toBe(34);
   });
 
-  test('and tenths of the scale with too few predictions have none', () => {
+  test('calibration bins with too few predictions have no interval', () => {
     const points = [
       ...Array.from({ length: 25 }, (_, place) => ({ predicted: 0.85, observed: 0.7 + (place % 5) / 100 })),
       { predicted: 0.15, observed: 0.9 },
@@ -138,65 +142,68 @@ describe('every figure has its interval', () => {
   });
 });
 
-describe('of very many pairs', () => {
+describe('Large comparisons', () => {
   const pairs = Array.from({ length: 20_000 }, (_, place) => ({
     value: ((place * 7_919) % 101) / 10 - 4.9,
     weight: 1 + (place % 3),
   }));
 
-  test('the difference is as resampling them would have it', async () => {
-    const found = await comparePairs(pairs);
-    const few = await comparePairs(pairs.slice(0, 1_000));
-    const half = ({ low, high }: { low: number; high: number }) => (high - low) / 2;
-    expect(found?.interval.value).toBeCloseTo(0.1, 1);
-    // Twenty times the pairs: an interval that is narrower by the root of it.
-    expect(half(few!.interval) / half(found!.interval)).toBeCloseTo(Math.sqrt(20), 0);
-    expect(found?.chance).toBeLessThan(few?.chance ?? 0);
-    expect(found?.chance).toBeGreaterThan(0);
+  test('have the same difference as full resampling', async () => {
+    const comparison = await comparePairs(pairs);
+    const smallComparison = await comparePairs(pairs.slice(0, 1_000));
+    const halfWidth = ({ low, high }: { low: number; high: number }) => (high - low) / 2;
+    expect(comparison?.interval.value).toBeCloseTo(0.1, 1);
+    // Twenty times the pairs narrow the interval by the square root of twenty.
+    expect(halfWidth(smallComparison!.interval) / halfWidth(comparison!.interval)).toBeCloseTo(
+      Math.sqrt(20),
+      0,
+    );
+    expect(comparison?.chance).toBeLessThan(smallComparison?.chance ?? 0);
+    expect(comparison?.chance).toBeGreaterThan(0);
   });
 
-  test('and of many models, other work has its turn while a report is made', async () => {
+  test('yield to other work while the report of many models is built', async () => {
     const models = Array.from({ length: 8 }, (_, place) => `model-${place}`);
     const rows = Array.from({ length: 900 }, (_, place) => `request-${place}`).flatMap((requestId, request) =>
       models.map((model, place) =>
-        scored({ requestId, model, total: 50 + ((request * 7 + place * 13) % 40) }),
+        scoredAnswer({ requestId, model, total: 50 + ((request * 7 + place * 13) % 40) }),
       ),
     );
-    let turns = 0;
-    let isMaking = true;
-    const turn = (): void => {
-      turns += 1;
-      if (isMaking) setImmediate(turn);
+    let turnCount = 0;
+    let isRunning = true;
+    const countTurn = (): void => {
+      turnCount += 1;
+      if (isRunning) setImmediate(countTurn);
     };
-    setImmediate(turn);
+    setImmediate(countTurn);
     const [report] = await buildReports(rows, 'model-0');
-    isMaking = false;
+    isRunning = false;
     expect(report?.models.filter(({ difference }) => difference !== null)).toHaveLength(7);
-    // Each comparison makes 1,000 resamples of 900 pairs: a turn after every 50,000 draws.
-    expect(turns).toBeGreaterThan(7 * 16);
+    // Each comparison makes 1,000 resamples of 900 pairs and yields after every 50,000 draws.
+    expect(turnCount).toBeGreaterThan(7 * 16);
   });
 });
 
-describe('of many comparisons', () => {
-  test('only those stand that stand together', () => {
+describe('Multiple comparisons', () => {
+  test('only results that are jointly significant are reported', () => {
     expect(discoveries([0.001, 0.02, 0.6, 0.09])).toEqual([true, true, false, false]);
     expect(discoveries([0.09])).toEqual([true]);
     expect(discoveries([0.09, 0.5])).toEqual([false, false]);
   });
 
-  test('a clear difference has hardly a chance, and none has a large one', async () => {
+  test('clear difference has a small p-value and no difference a large one', async () => {
     for (const count of [40, 4_000]) {
-      expect((await comparePairs(even(ramp(count, 5))))?.chance).toBeLessThan(0.01);
-      expect((await comparePairs(even(ramp(count, 0))))?.chance).toBeGreaterThan(0.5);
+      expect((await comparePairs(equallyWeighted(ramp(count, 5))))?.chance).toBeLessThan(0.01);
+      expect((await comparePairs(equallyWeighted(ramp(count, 0))))?.chance).toBeGreaterThan(0.5);
     }
   });
 });
 
-describe('a report', () => {
+describe('Quality report', () => {
   const pairsOf = (judgeVersion: string, day: string, totals: readonly [number, number]) =>
     Array.from({ length: 30 }, (_, place) => `${judgeVersion}-${place}`).flatMap((requestId) => [
-      scored({ requestId, judgeVersion, day, model: 'reference', total: totals[0] }),
-      scored({
+      scoredAnswer({ requestId, judgeVersion, day, model: 'reference', total: totals[0] }),
+      scoredAnswer({
         requestId,
         judgeVersion,
         day,
@@ -229,15 +236,15 @@ describe('a report', () => {
     ]);
   });
 
-  test('says how far apart models are, and how often the other one won', async () => {
+  test('reports the difference between models and how often the other one won', async () => {
     const [report] = await buildReports(pairsOf('v', '2026-11-02', [80, 90]), 'reference');
-    const other = report?.models.find(({ model }) => model === 'other');
-    expect(other).toMatchObject({ wins: 30, ties: 0, losses: 0 });
-    expect(other?.difference).toMatchObject({ value: 10, pairs: 30, isSignificant: true });
+    const otherModel = report?.models.find(({ model }) => model === 'other');
+    expect(otherModel).toMatchObject({ wins: 30, ties: 0, losses: 0 });
+    expect(otherModel?.difference).toMatchObject({ value: 10, pairs: 30, isSignificant: true });
     expect(report?.models.find(({ model }) => model === 'reference')?.difference).toBeNull();
   });
 
-  test('says nothing of too few', async () => {
+  test('reports no figures for too few rows', async () => {
     const [report] = await buildReports(pairsOf('v', '2026-11-02', [80, 90]).slice(0, 30), 'reference');
     for (const model of report?.models ?? []) expect(model).toMatchObject({ mean: null, difference: null });
     for (const bucket of report?.buckets ?? [])
@@ -245,7 +252,7 @@ describe('a report', () => {
     expect(report).toMatchObject({ trend: [], calibration: { error: null, accuracy: null } });
   });
 
-  test('measures predictions against what they did not know yet', async () => {
+  test('measures predictions against scores that were unknown at the time', async () => {
     const rows = pairsOf('v', '2026-11-02', [80, 90]).map((row) => ({
       ...row,
       predicted: row.model === 'other' ? 0.9 : 0.6,

@@ -13,32 +13,32 @@ function alarmWith(): {
   pass: (ms: number) => void;
   looks: () => number;
 } {
-  const written: string[] = [];
-  const marks: string[] = [];
+  const logOutput: string[] = [];
+  const storedMarks: string[] = [];
   let shiftMs = 0;
-  const real = performance.now.bind(performance);
-  jest.spyOn(performance, 'now').mockImplementation(() => real() + shiftMs);
-  let looked = 0;
+  const realNow = performance.now.bind(performance);
+  jest.spyOn(performance, 'now').mockImplementation(() => realNow() + shiftMs);
+  let lookupCount = 0;
   const store = {
     resolve: () => ({ id: 1, kind: 'api-key' }),
-    noteHealth: (_id: number, health: string) => Promise.resolve(void marks.push(health)),
+    noteHealth: (_id: number, health: string) => Promise.resolve(void storedMarks.push(health)),
     noteAccepted: () => {
-      looked += 1;
-      if (marks.at(-1) === 'rejected') marks.push('ok');
+      lookupCount += 1;
+      if (storedMarks.at(-1) === 'rejected') storedMarks.push('ok');
       return Promise.resolve();
     },
   } as unknown as CredentialStore;
   const logger = Logger.create(
     { logLevel: 'info', logFormat: 'json' },
-    { write: (line: string) => written.push(line) },
+    { write: (line: string) => logOutput.push(line) },
   );
-  const lines = (): string[] => written.map((line) => (JSON.parse(line) as { msg: string }).msg);
+  const lines = (): string[] => logOutput.map((line) => (JSON.parse(line) as { msg: string }).msg);
   return {
     alarm: new CredentialAlarm(store, logger),
     lines,
-    marks,
+    marks: storedMarks,
     pass: (ms) => (shiftMs += ms),
-    looks: () => looked,
+    looks: () => lookupCount,
   };
 }
 
@@ -46,7 +46,7 @@ const problem = fault('provider_unavailable');
 
 afterEach(() => jest.restoreAllMocks());
 
-test('a credential that is refused is told once a minute, and marked until it is accepted', () => {
+test('rejected credential is logged once a minute and marked until it is accepted', () => {
   const { alarm, lines, marks, pass } = alarmWith();
   for (let call = 0; call < 3; call += 1) alarm.refused(lane('one'), 401, problem);
   expect([lines(), marks]).toEqual([['alert: the supplier refuses our credential'], ['rejected']]);
@@ -61,7 +61,7 @@ test('a credential that is refused is told once a minute, and marked until it is
   expect(alarm.states()).toEqual([{ provider, refused: 0 }]);
 });
 
-test('a supplier that refuses one model and serves another is told of once a minute, and the credential stays', () => {
+test('supplier that rejects a single model is logged once a minute without marking the credential', () => {
   const { alarm, lines, marks, pass } = alarmWith();
   alarm.accepted(lane('served'));
   for (let call = 0; call < 50; call += 1) {
@@ -79,30 +79,30 @@ test('a supplier that refuses one model and serves another is told of once a min
   expect(marks).toEqual([]);
 });
 
-test('also where minutes pass between the requests: one refused model neither marks nor clears again', () => {
+test('requests minutes apart: a single rejected model neither sets nor clears a mark', () => {
   const { alarm, lines, marks, pass } = alarmWith();
   alarm.refused(lane('refused'), 403, problem);
   pass(90_000);
   alarm.accepted(lane('served'));
   expect(marks).toEqual(['rejected', 'ok']);
-  const told = lines().length;
-  for (let round = 0; round < 3; round += 1) {
+  const lineCount = lines().length;
+  for (let attempt = 0; attempt < 3; attempt += 1) {
     pass(90_000);
     alarm.refused(lane('refused'), 403, problem);
     pass(90_000);
     alarm.accepted(lane('served'));
   }
   expect(marks).toEqual(['rejected', 'ok']);
-  expect([...new Set(lines().slice(told))]).toEqual([
+  expect([...new Set(lines().slice(lineCount))]).toEqual([
     'alert: the supplier refuses our credential for this model',
   ]);
-  // A model that was served until now says that the credential itself is refused.
+  // A rejection of a model that was served until now means that the credential itself is rejected.
   pass(90_000);
   alarm.refused(lane('served'), 403, problem);
   expect(marks.at(-1)).toBe('rejected');
 });
 
-test('a mark of another node, or of before the start, is looked for at the first answer and then once a minute', () => {
+test('mark of another node or of an earlier run is looked up at the first response and then once a minute', () => {
   const { alarm, marks, pass, looks } = alarmWith();
   marks.push('rejected');
   for (let call = 0; call < 3; call += 1) alarm.accepted(lane('one'));

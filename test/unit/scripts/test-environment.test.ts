@@ -2,24 +2,24 @@ import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
-interface Environment {
+interface JestEnvironment {
   teardown(): Promise<void>;
 }
 
 const WorkerEnvironment = createRequire(__filename)('../../support/jest/environment.cjs') as new (config: {
   projectConfig: object;
-}) => Environment;
+}) => JestEnvironment;
 
-/** All files of a worker run in its realm, one after the other. */
-test('what a test file leaves behind, the next does not find', async () => {
+/** All files of a worker run one after the other in the same realm. */
+test('globals left by a test file are removed before the next', async () => {
   const environment = new WorkerEnvironment({ projectConfig: { fakeTimers: {} } });
-  const look = () => [
+  const readGlobals = () => [
     globalThis.fetch,
     globalThis.setTimeout,
     process.env.PATH,
     Reflect.get(process, 'exit'),
   ];
-  const found = look();
+  const globalsBefore = readGlobals();
   const name = `left_${randomUUID()}`;
 
   Object.assign(globalThis, {
@@ -32,7 +32,7 @@ test('what a test file leaves behind, the next does not find', async () => {
   Object.assign(process, { exit: () => undefined });
   await environment.teardown();
 
-  expect(look()).toEqual(found);
-  const left = [globalThis, process.env].flatMap((object) => Reflect.ownKeys(object)).map(String);
-  expect(left.filter((each) => each.includes(name))).toEqual([]);
+  expect(readGlobals()).toEqual(globalsBefore);
+  const remainingNames = [globalThis, process.env].flatMap((object) => Reflect.ownKeys(object)).map(String);
+  expect(remainingNames.filter((each) => each.includes(name))).toEqual([]);
 });

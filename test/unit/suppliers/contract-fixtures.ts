@@ -1,8 +1,8 @@
 import type { Credential } from '../../../src/catalogue';
 import type { ContractFixtures } from '../../../src/routing/suppliers/kit';
 
-type Call = ContractFixtures['calls'][number];
-type Errors = ContractFixtures['errors'];
+type FixtureCall = ContractFixtures['calls'][number];
+type FixtureErrors = ContractFixtures['errors'];
 
 export const bearer: Credential = { kind: 'bearer', id: 'c', token: 'sim-secret' };
 export const header: Credential = { kind: 'header', id: 'c', value: 'sim-secret' };
@@ -12,11 +12,11 @@ const chat = { model: 'asked-for', messages };
 const generate = { ...chat, max_tokens: 20 };
 
 const calls = (
-  entries: readonly (readonly [Call['operation'], Call['body'], string])[],
-  modelIn: Call['modelIn'] = 'body',
-): Call[] => entries.map(([operation, body, path]) => ({ operation, body, path, modelIn }));
+  entries: readonly (readonly [FixtureCall['operation'], FixtureCall['body'], string])[],
+  modelIn: FixtureCall['modelIn'] = 'body',
+): FixtureCall[] => entries.map(([operation, body, path]) => ({ operation, body, path, modelIn }));
 
-const streamed = (call: Call, path = call.path): Call => ({
+const asStream = (call: FixtureCall, path = call.path): FixtureCall => ({
   ...call,
   stream: true,
   path,
@@ -31,8 +31,8 @@ const messagesError = (type: string, message: string): object => ({
   error: { type, message },
 });
 
-/** Every style has to make this of a body that says nothing. */
-const wordless: Errors = [
+/** Expected faults of every style for a body without a message. */
+const errorsWithoutMessage: FixtureErrors = [
   { status: 400, body: '', kind: 'invalid' },
   { status: 401, body: '<html>no</html>', kind: 'auth' },
   { status: 402, body: '{}', kind: 'account' },
@@ -47,8 +47,8 @@ const wordless: Errors = [
   { status: 302, body: '', kind: 'unknown' },
 ];
 
-const chatErrors: Errors = [
-  ...wordless,
+const chatErrors: FixtureErrors = [
+  ...errorsWithoutMessage,
   {
     status: 400,
     body: chatError('too long', 'invalid_request_error', 'context_length_exceeded'),
@@ -83,8 +83,8 @@ const chatErrors: Errors = [
   },
 ];
 
-const messagesErrors: Errors = [
-  ...wordless,
+const messagesErrors: FixtureErrors = [
+  ...errorsWithoutMessage,
   {
     status: 400,
     body: messagesError('invalid_request_error', 'prompt is too long: 9 tokens > 8 maximum'),
@@ -100,7 +100,7 @@ const messagesErrors: Errors = [
   { status: 529, body: messagesError('overloaded_error', 'Overloaded'), kind: 'overloaded' },
 ];
 
-const singleShots: readonly [Call['operation'], Call['body'], string][] = [
+const singleShots: readonly [FixtureCall['operation'], FixtureCall['body'], string][] = [
   ['completions', { model: 'asked-for', prompt: 'Once' }, '/v1/completions'],
   ['embeddings', { model: 'asked-for', input: 'text' }, '/v1/embeddings'],
   ['speech', { model: 'asked-for', input: 'text', voice: 'alloy' }, '/v1/audio/speech'],
@@ -109,14 +109,18 @@ const singleShots: readonly [Call['operation'], Call['body'], string][] = [
   ['transcription', { model: 'asked-for' }, '/v1/audio/transcriptions'],
   ['translation', { model: 'asked-for' }, '/v1/audio/translations'],
 ];
-const rerank: readonly [Call['operation'], Call['body'], string] = [
+const rerank: readonly [FixtureCall['operation'], FixtureCall['body'], string] = [
   'rerank',
   { model: 'asked-for', query: 'q', documents: ['a', 'b'] },
   '/v1/rerank',
 ];
 
-const chatPath = '/v1/chat/completions';
-const openaiCalls = calls([['chat', chat, chatPath], ['messages', chat, chatPath], ...singleShots]);
+const chatCompletionsPath = '/v1/chat/completions';
+const openaiCalls = calls([
+  ['chat', chat, chatCompletionsPath],
+  ['messages', chat, chatCompletionsPath],
+  ...singleShots,
+]);
 
 export const openai: ContractFixtures = {
   baseUrl: 'https://north.example',
@@ -125,7 +129,7 @@ export const openai: ContractFixtures = {
   authorisation: { authorization: 'Bearer sim-secret' },
   calls: [
     ...openaiCalls,
-    streamed(openaiCalls[0]!),
+    asStream(openaiCalls[0]!),
     ...calls([
       ['responses', { model: 'asked-for', input: [{ role: 'user', content: 'Hello' }] }, '/v1/responses'],
     ]),
@@ -136,7 +140,7 @@ export const openai: ContractFixtures = {
 export const generic: ContractFixtures = {
   ...openai,
   settings: {},
-  calls: [...openaiCalls, ...calls([['responses', chat, chatPath], rerank])],
+  calls: [...openaiCalls, ...calls([['responses', chat, chatCompletionsPath], rerank])],
 };
 
 const deployment = '/openai/deployments/model-upstream';
@@ -151,7 +155,7 @@ export const azure: ContractFixtures = {
   calls: openai.calls
     .filter(({ operation, stream }) => operation !== 'moderation' && stream !== true)
     .map((call) =>
-      // Responses are asked for without a deployment in the address, and without a dated version.
+      // Responses requests use no deployment in the address and no dated version.
       call.operation === 'responses'
         ? { ...call, path: '/openai/v1/responses' }
         : { ...call, modelIn: 'path', path: deployment + call.path.slice('/v1'.length) + version },
@@ -170,7 +174,7 @@ export const messagesStyle: ContractFixtures = {
   baseUrl: 'https://south.example/',
   credential: header,
   authorisation: { 'x-api-key': 'sim-secret', 'anthropic-version': '2023-06-01' },
-  calls: [...messagesCalls, streamed(messagesCalls[0]!)],
+  calls: [...messagesCalls, asStream(messagesCalls[0]!)],
   errors: messagesErrors,
 };
 
@@ -181,7 +185,7 @@ const nativeBody = {
   input: [{ role: 'user', content: 'Hello' }],
 };
 
-const nativeCall = (path: string): Call => ({
+const nativeCall = (path: string): FixtureCall => ({
   operation: 'native',
   body: nativeBody,
   stream: true,
@@ -208,7 +212,7 @@ export const cohere: ContractFixtures = {
   authorisation: { authorization: 'Bearer sim-secret' },
   calls: calls([[rerank[0], rerank[1], '/v2/rerank']]),
   errors: [
-    ...wordless,
+    ...errorsWithoutMessage,
     { status: 400, body: { message: 'invalid request' }, kind: 'invalid' },
     { status: 400, body: { message: 'too many tokens: 9' }, kind: 'context_length' },
     { status: 401, body: { message: 'invalid api token' }, kind: 'auth' },
@@ -217,12 +221,12 @@ export const cohere: ContractFixtures = {
 };
 
 const contents = { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] };
-const whole = '/v1beta/models/model-upstream:generateContent';
+const generatePath = '/v1beta/models/model-upstream:generateContent';
 const geminiCalls = calls(
   [
-    ['chat', contents, whole],
-    ['messages', contents, whole],
-    ['responses', contents, whole],
+    ['chat', contents, generatePath],
+    ['messages', contents, generatePath],
+    ['responses', contents, generatePath],
   ],
   'path',
 );
@@ -234,10 +238,10 @@ export const gemini: ContractFixtures = {
   authorisation: { 'x-goog-api-key': 'sim-secret' },
   calls: [
     ...geminiCalls,
-    streamed(geminiCalls[0]!, '/v1beta/models/model-upstream:streamGenerateContent?alt=sse'),
+    asStream(geminiCalls[0]!, '/v1beta/models/model-upstream:streamGenerateContent?alt=sse'),
   ],
   errors: [
-    ...wordless,
+    ...errorsWithoutMessage,
     { status: 400, body: geminiError('INVALID_ARGUMENT', 'API key not valid'), kind: 'invalid' },
     {
       status: 400,
@@ -278,9 +282,9 @@ export const bedrock: ContractFixtures = {
     'x-amz-security-token': 'st',
     'x-amz-date': '20260102T030405Z',
   },
-  calls: [...bedrockCalls, streamed(bedrockCalls[0]!, '/model/model-upstream/invoke-with-response-stream')],
+  calls: [...bedrockCalls, asStream(bedrockCalls[0]!, '/model/model-upstream/invoke-with-response-stream')],
   errors: [
-    ...wordless,
+    ...errorsWithoutMessage,
     { status: 400, headers: exception('ValidationException'), body: { message: 'bad' }, kind: 'invalid' },
     {
       status: 400,
@@ -320,7 +324,7 @@ export const nativeOauth: ContractFixtures = {
   authorisation: { authorization: 'Bearer sim-access', 'account-id': 'acc-1' },
   calls: [nativeCall('/backend/responses')],
   errors: [
-    ...wordless,
+    ...errorsWithoutMessage,
     { status: 400, body: chatError('bad', 'invalid_request_error'), kind: 'invalid' },
     { status: 401, body: chatError('expired', 'invalid_request_error', 'token_expired'), kind: 'auth' },
     { status: 429, body: chatError('limit', 'usage_limit_reached'), kind: 'rate_limit' },

@@ -36,26 +36,28 @@ afterAll(async () => {
   await simulator.stop();
 });
 
-const forms: ReadonlySet<string> = new Set(['transcription', 'translation']);
+const formOperations: ReadonlySet<string> = new Set(['transcription', 'translation']);
 
-/** The request goes to the simulator, which is as strict as the suppliers it stands for. */
+/** Sends the request to the simulator, which is as strict as the suppliers that it simulates. */
 async function exchange(call: StyleCall, prepared: PreparedStyleCall): Promise<void> {
-  // Recordings come as forms; their way is tried in a test of its own.
-  if (forms.has(call.operation)) return;
+  // Transcriptions are sent as forms, which have a separate test.
+  if (formOperations.has(call.operation)) return;
   const url = new URL(prepared.url.pathname, simulator.url);
-  const sent = new SupplierExchange().start((handler) => pools.dispatch({ ...prepared, url }, handler));
-  const { status, headers } = await sent.head;
-  const body = (await sent.readBody()).toString('latin1');
+  const pendingExchange = new SupplierExchange().start((handler) =>
+    pools.dispatch({ ...prepared, url }, handler),
+  );
+  const { status, headers } = await pendingExchange.head;
+  const body = (await pendingExchange.readBody()).toString('latin1');
   expect([status, status === 200 ? '' : body]).toEqual([200, '']);
   expect(String(headers['content-type']).startsWith('text/event-stream')).toBe(call.stream);
   if (call.stream && call.operation === 'chat') expect(body).toContain('"prompt_tokens"');
 }
 
 const runner = { describe, test };
-const started = { type: 'message_start', message: { id: 'm', content: [], usage: { input_tokens: 3 } } };
-const framed = {
+const messageStart = { type: 'message_start', message: { id: 'm', content: [], usage: { input_tokens: 3 } } };
+const framedSettings = {
   bytes: Buffer.concat([
-    chunkFrame(started),
+    chunkFrame(messageStart),
     frame({ ':event-type': 'initial-response', ':message-type': 'event' }, '{}'),
     chunkFrame({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Grüße' } }),
     frame(
@@ -64,7 +66,7 @@ const framed = {
     ),
   ]),
   events: [
-    `event: message_start\ndata: ${JSON.stringify(started)}\n\n`,
+    `event: message_start\ndata: ${JSON.stringify(messageStart)}\n\n`,
     'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Grüße"}}\n\n',
     'event: error\ndata: {"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}\n\n',
   ].join(''),
@@ -77,5 +79,5 @@ describeSupplierContract(messagesStyle, { ...fixtures.messagesStyle, exchange },
 describeSupplierContract(sandbox, { ...fixtures.sandbox, exchange }, runner);
 describeSupplierContract(cohereRerank, { ...fixtures.cohere, exchange }, runner);
 describeSupplierContract(geminiStyle, fixtures.gemini, runner);
-describeSupplierContract(bedrock, { ...fixtures.bedrock, framed }, runner);
+describeSupplierContract(bedrock, { ...fixtures.bedrock, framed: framedSettings }, runner);
 describeSupplierContract(nativeOauth, fixtures.nativeOauth, runner);

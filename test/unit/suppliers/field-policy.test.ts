@@ -2,7 +2,7 @@ import { knownFields, steeringFields } from '../../../src/routing';
 import { isSteering, nestedFields, operationNames, serviceFields } from '../../../src/routing/suppliers/kit';
 import { profiles } from '../../../src/routing/suppliers/openai-style/profiles';
 
-test('no field of an interface or of a service steers', () => {
+test('fields of an API or service are never routing fields', () => {
   const names = [
     ...operationNames.flatMap((operation) => [...knownFields(operation).names]),
     ...Object.values(serviceFields).flat(),
@@ -11,17 +11,19 @@ test('no field of an interface or of a service steers', () => {
   expect(names.filter((name) => isSteering(name))).toEqual([]);
 });
 
-test('names have no spaces or capitals, and are told once', () => {
+test('field names are lower case without spaces', () => {
   for (const names of [steeringFields, ...operationNames.map((operation) => knownFields(operation).names)])
     expect([...names].filter((name) => !/^[a-z][a-z0-9_-]*$/.test(name))).toEqual([]);
 });
 
-test('only services that validate get what nobody knows', () => {
-  const validating = Object.entries(profiles).flatMap(([name, { validates }]) => (validates ? [name] : []));
-  expect(validating).toEqual(['openai', 'azure']);
+test('only services that validate requests receive unknown fields', () => {
+  const validatingProfiles = Object.entries(profiles).flatMap(([name, { validates }]) =>
+    validates ? [name] : [],
+  );
+  expect(validatingProfiles).toEqual(['openai', 'azure']);
 });
 
-test('a field of a service is refused in another spelling, too', () => {
+test('misspelt service field is rejected', () => {
   for (const name of [...Object.values(profiles).flatMap(({ own }) => own.chat ?? [])])
     expect([name, knownFields('chat').lookalikeOf(name.toUpperCase())]).toEqual([name, name]);
 });
@@ -39,11 +41,11 @@ test.each([
   ['model\u0000', 'model'],
   ['mode1', undefined],
   ['modell', undefined],
-])('%j may be taken for %s', (name, meant) => {
+])('%j is recognised as %s', (name, meant) => {
   expect(knownFields('chat').lookalikeOf(name)).toBe(meant);
 });
 
-test('inner objects that are read have their names', () => {
+test('nested objects that are read have a list of names', () => {
   expect(nestedFields.get('stream_options')?.lookalikeOf('INCLUDE_USAGE')).toBe('include_usage');
   expect(nestedFields.get('metadata')?.lookalikeOf('Provider')).toBeUndefined();
 });

@@ -28,11 +28,11 @@ function encode(body: Json, dialect: 'chat' | 'messages' = 'chat'): { body: Json
 
 const user = { role: 'user', content: 'Hello' };
 
-/** Identifiers that the gateway makes up, since the supplier has none. */
+/** Returns the events without identifiers, which the gateway generates as the supplier has none. */
 const withoutIds = (events: CanonicalEvent[]): unknown =>
   JSON.parse(JSON.stringify(events).replaceAll(/"call_[0-9a-f]+"/g, '"call"'));
 
-test('a stream becomes reasoning, text, calls, usage and an end', () => {
+test('stream becomes reasoning, text, calls, usage and an end', () => {
   const { events, dropped } = decode(stream);
   const answer = collect(events);
   if (!answer.ok) throw answer.error;
@@ -51,14 +51,14 @@ test('a stream becomes reasoning, text, calls, usage and an end', () => {
   expect(dropped).toBe(1);
 });
 
-test('split at every byte it says the same', () => {
-  const whole = withoutIds(decode(stream).events);
+test('stream split at any byte decodes the same', () => {
+  const completeEvents = withoutIds(decode(stream).events);
   for (let at = 1; at < stream.length; at += 1) {
-    expect(withoutIds(decode(stream.subarray(0, at), stream.subarray(at)).events)).toEqual(whole);
+    expect(withoutIds(decode(stream.subarray(0, at), stream.subarray(at)).events)).toEqual(completeEvents);
   }
 });
 
-test('a whole answer is read like the stream', () => {
+test('complete response decodes like the stream', () => {
   const body = {
     candidates: [{ content: { parts: [{ text: 'Hi' }] }, finishReason: 'MAX_TOKENS' }],
     usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 1, totalTokenCount: 4 },
@@ -75,7 +75,7 @@ test('a whole answer is read like the stream', () => {
   );
 });
 
-test('a prompt that is blocked ends the answer instead of emptying it', () => {
+test('blocked prompt ends the response with a content filter instead of empty text', () => {
   const answer = collect(gemini.decodeAnswer({ promptFeedback: { blockReason: 'SAFETY' } }).events);
   expect(answer).toMatchObject({ ok: true, value: { blocks: [], finish: { unified: 'content-filter' } } });
 });
@@ -89,7 +89,7 @@ test.each([
     Buffer.from('data: {"error":{"status":"UNAVAILABLE","message":"later"}}\n\n'),
     'upstream_unavailable',
   ],
-])('a stream that is %s ends in a fault', (_name, bytes, code) => {
+])('stream that is %s ends in a fault', (_name, bytes, code) => {
   expect(decode(bytes).events.at(-1)).toMatchObject({ type: 'fault', fault: { code } });
 });
 
@@ -107,12 +107,12 @@ test.each([
   ['RESOURCE_EXHAUSTED', 'Quota exceeded', undefined, 'rate_limit'],
   ['UNAVAILABLE', 'The model is overloaded.', undefined, 'overloaded'],
   ['ODD', '', undefined, 'unknown'],
-])('an error of %s "%s" is of the kind it is', (status, message, details, kind) => {
+])('error %s "%s" is mapped to its kind', (status, message, details, kind) => {
   expect(gemini.readError({ error: { status, message, details } })).toMatchObject({ kind, message });
   expect(gemini.readError([{ error: { status, message, details } }])).toMatchObject({ kind });
 });
 
-test('a conversation with tools', () => {
+test('conversation with tools is converted', () => {
   const call = (id: string, name: string): Json => ({
     id,
     type: 'function',
@@ -129,7 +129,7 @@ test('a conversation with tools', () => {
     tools: [{ type: 'function', function: { name: 'weather', parameters: { type: 'object' } } }],
     tool_choice: { type: 'function', function: { name: 'weather' } },
   });
-  const signed = { thoughtSignature: 'skip_thought_signature_validator' };
+  const signedPart = { thoughtSignature: 'skip_thought_signature_validator' };
   expect(body).toEqual({
     systemInstruction: { parts: [{ text: 'Be brief.' }] },
     contents: [
@@ -138,8 +138,8 @@ test('a conversation with tools', () => {
         role: 'model',
         parts: [
           { text: 'Looking.' },
-          { functionCall: { name: 'weather', args: { city: 'Rome' } }, ...signed },
-          { functionCall: { name: 'clock', args: { city: 'Rome' } }, ...signed },
+          { functionCall: { name: 'weather', args: { city: 'Rome' } }, ...signedPart },
+          { functionCall: { name: 'clock', args: { city: 'Rome' } }, ...signedPart },
         ],
       },
       {
@@ -157,7 +157,7 @@ test('a conversation with tools', () => {
   expect(dropped).toEqual([]);
 });
 
-test('settings', () => {
+test('settings are converted', () => {
   const schema = { type: 'object', properties: {} };
   const { body } = encode({
     messages: [user],
@@ -183,35 +183,35 @@ test.each([
   [{ thinking: { type: 'disabled' } }, { thinkingBudget: 0 }],
   [{ thinking: { type: 'enabled', budget_tokens: 2048 } }, { thinkingBudget: 2048, includeThoughts: true }],
   [{ thinking: { type: 'adaptive' } }, { thinkingBudget: -1, includeThoughts: true }],
-])('thinking: %j', (wish, thinkingConfig) => {
+])('thinking %j is converted', (wish, thinkingConfig) => {
   const { body } = encode({ messages: [user], max_tokens: 4096, ...wish }, 'messages');
   expect(body.generationConfig).toMatchObject({ thinkingConfig });
 });
 
-test('attachments go as they are, images in results behind them, caching marks are counted', () => {
-  const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };
+test('attachments are inlined, images in results follow them and cache marks are counted', () => {
+  const imageBlock = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };
   const { body, dropped } = encode(
     {
       max_tokens: 10,
       messages: [
         {
           role: 'user',
-          content: [{ type: 'text', text: 'See', cache_control: { type: 'ephemeral' } }, image],
+          content: [{ type: 'text', text: 'See', cache_control: { type: 'ephemeral' } }, imageBlock],
         },
         { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'look', input: {} }] },
         {
           role: 'user',
-          content: [{ type: 'tool_result', tool_use_id: 't', is_error: true, content: [image] }],
+          content: [{ type: 'tool_result', tool_use_id: 't', is_error: true, content: [imageBlock] }],
         },
       ],
     },
     'messages',
   );
-  const inline = { inlineData: { mimeType: 'image/png', data: 'AAAA' } };
+  const inlineImage = { inlineData: { mimeType: 'image/png', data: 'AAAA' } };
   expect(body.contents).toMatchObject([
-    { role: 'user', parts: [{ text: 'See' }, inline] },
+    { role: 'user', parts: [{ text: 'See' }, inlineImage] },
     { role: 'model' },
-    { role: 'user', parts: [{ functionResponse: { name: 'look', response: { error: '' } } }, inline] },
+    { role: 'user', parts: [{ functionResponse: { name: 'look', response: { error: '' } } }, inlineImage] },
   ]);
   expect(dropped).toEqual([
     'dropped messages.*.content.*.cache_control',
@@ -219,7 +219,7 @@ test('attachments go as they are, images in results behind them, caching marks a
   ]);
 });
 
-test('what cannot be left out is refused', () => {
+test('unsupported required features are rejected', () => {
   const request = dialects.messages.decodeRequest({
     model: 'm',
     max_tokens: 10,

@@ -45,7 +45,7 @@ const call = (text: string, more: Partial<StyleCall> = {}): StyleCall => ({
   ...more,
 });
 
-function sent(
+function prepareBody(
   style: CoreStyle,
   body: Json,
   more: Partial<StyleCall> = {},
@@ -57,8 +57,8 @@ function sent(
 
 const hello = { role: 'user', content: 'Hi' };
 
-describe('suppliers of the openai style have peculiarities', () => {
-  const with_ = (settings: Json) => ({ lane: lane(settings) });
+describe('OpenAI-style suppliers', () => {
+  const withSettings = (settings: Json) => ({ lane: lane(settings) });
 
   test.each([
     ['openai', { max_tokens: 5 }, { max_completion_tokens: 5 }],
@@ -68,8 +68,11 @@ describe('suppliers of the openai style have peculiarities', () => {
     ['mistral', { seed: 7 }, { random_seed: 7 }],
     ['mistral', { tool_choice: 'required' }, { tool_choice: 'any' }],
     ['groq', { tool_choice: 'required' }, { tool_choice: 'required' }],
-  ])('%s: %j becomes %j, and nothing is lost', (profile, body, expected) => {
-    expect(sent(openaiStyle, body, with_({ profile }))).toEqual({ body: expected, dropped: [] });
+  ])('%s: %j becomes %j without losses', (profile, body, expected) => {
+    expect(prepareBody(openaiStyle, body, withSettings({ profile }))).toEqual({
+      body: expected,
+      dropped: [],
+    });
   });
 
   test.each([
@@ -77,8 +80,8 @@ describe('suppliers of the openai style have peculiarities', () => {
     ['ollama', { tool_choice: 'auto' }, 'tool_choice'],
     ['groq', { logit_bias: {} }, 'logit_bias'],
     ['openai', { max_tokens: 5, max_completion_tokens: 6 }, 'max_tokens'],
-  ])('%s: of %j %s goes, and is counted', (profile, body, name) => {
-    const { body: left, dropped } = sent(openaiStyle, body, with_({ profile }));
+  ])('%s: from %j the field %s is dropped and counted', (profile, body, name) => {
+    const { body: left, dropped } = prepareBody(openaiStyle, body, withSettings({ profile }));
     expect(left).not.toHaveProperty(name);
     expect(dropped).toEqual([name]);
   });
@@ -87,18 +90,18 @@ describe('suppliers of the openai style have peculiarities', () => {
     ['openai', ['reasoning_content', 'reasoning'], ['name', 'refusal']],
     ['mistral', ['reasoning_content', 'reasoning', 'refusal', 'annotations'], ['name']],
     ['groq', ['name', 'reasoning_content', 'refusal', 'annotations'], ['reasoning']],
-  ])('%s: of a message %j go, and %j stay', (profile, gone, kept) => {
-    const fields = Object.fromEntries([...gone, ...kept].map((name) => [name, 'x']));
+  ])('%s: message drops %j and keeps %j', (profile, droppedFields, keptFields) => {
+    const fields = Object.fromEntries([...droppedFields, ...keptFields].map((name) => [name, 'x']));
     const messages = [hello, { role: 'assistant', content: 'One', ...fields }, hello];
-    const { body, dropped } = sent(openaiStyle, { messages }, with_({ profile }));
-    const left = Object.fromEntries(kept.map((name) => [name, 'x']));
-    expect(body.messages).toEqual([hello, { role: 'assistant', content: 'One', ...left }, hello]);
-    expect(dropped.toSorted()).toEqual(gone.map((name) => `messages.*.${name}`).toSorted());
+    const { body, dropped } = prepareBody(openaiStyle, { messages }, withSettings({ profile }));
+    const remaining = Object.fromEntries(keptFields.map((name) => [name, 'x']));
+    expect(body.messages).toEqual([hello, { role: 'assistant', content: 'One', ...remaining }, hello]);
+    expect(dropped.toSorted()).toEqual(droppedFields.map((name) => `messages.*.${name}`).toSorted());
   });
 
-  test('a field of a message without a value goes unsaid', () => {
+  test('message field without a value is omitted', () => {
     const messages = [hello, { role: 'assistant', content: 'One', refusal: null }];
-    const { body, dropped } = sent(openaiStyle, { messages }, with_({ profile: 'groq' }));
+    const { body, dropped } = prepareBody(openaiStyle, { messages }, withSettings({ profile: 'groq' }));
     expect(body.messages).toEqual([hello, { role: 'assistant', content: 'One' }]);
     expect(dropped).toEqual([]);
   });
@@ -106,46 +109,52 @@ describe('suppliers of the openai style have peculiarities', () => {
   test.each([
     ['groq', ['store', 'prompt_cache_key', 'safety_identifier', 'verbosity', 'prompt_cache_retention']],
     ['mistral', ['store', 'user', 'safety_identifier', 'verbosity', 'prompt_cache_retention']],
-  ])('%s: fields that change no answer go: %j', (profile, names) => {
+  ])('%s: fields without effect on the response are dropped: %j', (profile, names) => {
     const body = Object.fromEntries(names.map((name) => [name, 'x']));
-    const { body: left, dropped } = sent(openaiStyle, body, with_({ profile }));
+    const { body: left, dropped } = prepareBody(openaiStyle, body, withSettings({ profile }));
     expect(left).toEqual({});
     expect(dropped.toSorted()).toEqual(names.toSorted());
   });
 
-  test('beside tools every turn of the model comes back with its reasoning, if only an empty text', () => {
+  test('every model turn is returned with its reasoning or an empty text when there are tools', () => {
     const turns = [{ content: 'One' }, { content: 'Two', reasoning_content: 'hm' }];
     const messages = [hello, ...turns.map((turn) => ({ role: 'assistant', ...turn }))];
-    const known = { lane: { ...lane({ profile: 'deepseek' }), facts: laneFacts('deepseek-v4-pro', {}) } };
+    const knownModel = {
+      lane: { ...lane({ profile: 'deepseek' }), facts: laneFacts('deepseek-v4-pro', {}) },
+    };
     const reasoning = (body: Json, more: { lane: LaneView }): unknown[] =>
-      (sent(openaiStyle, body, more).body.messages as Json[]).map((message) => message.reasoning_content);
+      (prepareBody(openaiStyle, body, more).body.messages as Json[]).map(
+        (message) => message.reasoning_content,
+      );
     const tools = [{ type: 'function', function: { name: 'look' } }];
-    expect(reasoning({ messages, tools }, known)).toEqual([undefined, '', 'hm']);
-    expect(reasoning({ messages }, known)).toEqual([undefined, undefined, 'hm']);
-    const unknown = { lane: lane({ profile: 'deepseek' }) };
-    expect(reasoning({ messages, tools }, unknown)).toEqual([undefined, undefined, 'hm']);
+    expect(reasoning({ messages, tools }, knownModel)).toEqual([undefined, '', 'hm']);
+    expect(reasoning({ messages }, knownModel)).toEqual([undefined, undefined, 'hm']);
+    const unknownModel = { lane: lane({ profile: 'deepseek' }) };
+    expect(reasoning({ messages, tools }, unknownModel)).toEqual([undefined, undefined, 'hm']);
   });
 
-  test('the developer becomes the system where nobody knows one', () => {
+  test('developer role becomes system if the supplier does not support it', () => {
     const messages = [
       { role: 'developer', content: 'Be brief.' },
       { role: 'user', content: 'developer' },
     ];
-    const { body, dropped } = sent(openaiStyle, { messages }, with_({ profile: 'deepseek' }));
+    const { body, dropped } = prepareBody(openaiStyle, { messages }, withSettings({ profile: 'deepseek' }));
     expect(body.messages).toEqual([{ role: 'system', content: 'Be brief.' }, messages[1]]);
     expect(dropped).toEqual(['messages']);
-    expect(sent(openaiStyle, { messages }, with_({ profile: 'openai' })).body.messages).toEqual(messages);
+    expect(prepareBody(openaiStyle, { messages }, withSettings({ profile: 'openai' })).body.messages).toEqual(
+      messages,
+    );
   });
 
-  test('usage is asked for in a stream, once, beside what the caller asked', () => {
-    const asked = (body: Json, settings = {}) =>
-      sent(openaiStyle, body, { ...with_(settings), stream: true }).body;
-    expect(asked({})).toEqual({ stream_options: { include_usage: true } });
-    expect(asked({ stream_options: { include_obfuscation: false, include_usage: false } })).toEqual({
+  test("usage is requested once in a stream, in addition to the caller's options", () => {
+    const streamBody = (body: Json, settings = {}) =>
+      prepareBody(openaiStyle, body, { ...withSettings(settings), stream: true }).body;
+    expect(streamBody({})).toEqual({ stream_options: { include_usage: true } });
+    expect(streamBody({ stream_options: { include_obfuscation: false, include_usage: false } })).toEqual({
       stream_options: { include_obfuscation: false, include_usage: true },
     });
-    expect(asked({}, { profile: 'mistral' })).toEqual({});
-    expect(sent(openaiStyle, {}).body).toEqual({});
+    expect(streamBody({}, { profile: 'mistral' })).toEqual({});
+    expect(prepareBody(openaiStyle, {}).body).toEqual({});
   });
 
   test.each([
@@ -153,11 +162,13 @@ describe('suppliers of the openai style have peculiarities', () => {
     ['openai', { max_tokens: 50 }, { max_completion_tokens: 9 }],
     ['generic', {}, { max_tokens: 9 }],
     ['generic', { max_completion_tokens: 50 }, { max_completion_tokens: 9 }],
-  ])('%s: the bound that money was set aside for stands, whatever %j says', (profile, body, expected) => {
-    expect(sent(openaiStyle, body, { ...with_({ profile }), maxOutputTokens: 9 }).body).toEqual(expected);
+  ])('%s: output limit of the hold overrides %j', (profile, body, expected) => {
+    expect(prepareBody(openaiStyle, body, { ...withSettings({ profile }), maxOutputTokens: 9 }).body).toEqual(
+      expected,
+    );
   });
 
-  test('a provider adds to its profile', () => {
+  test('provider settings extend its profile', () => {
     const settings = {
       profile: 'groq',
       drop: ['top_p'],
@@ -179,28 +190,28 @@ describe('suppliers of the openai style have peculiarities', () => {
     ['https://a.example/openai/v1', 'https://a.example/openai/v1/chat/completions'],
     ['https://a.example/v1beta/', 'https://a.example/v1beta/chat/completions'],
     ['https://a.example/v1/house', 'https://a.example/v1/house/v1/chat/completions'],
-  ])('the base address %s', (baseUrl, expected) => {
+  ])('base URL %s', (baseUrl, expected) => {
     expect(openaiStyle.prepare(call('{}', { lane: lane({}, baseUrl) })).url.href).toBe(expected);
   });
 
-  test('the interface of Azure without deployments', () => {
-    const azure = lane({ profile: 'azure' }, 'https://house.example/openai/v1/');
-    const { url } = openaiStyle.prepare(call('{}', { lane: azure, credential: header }));
+  test('Azure is called without deployments on its v1 API', () => {
+    const azureLane = lane({ profile: 'azure' }, 'https://house.example/openai/v1/');
+    const { url } = openaiStyle.prepare(call('{}', { lane: azureLane, credential: header }));
     expect(url.href).toBe('https://house.example/openai/v1/chat/completions');
   });
 
-  test('a local supplier needs no secret and gets none', () => {
-    const local = lane({ profile: 'ollama' });
-    expect(openaiStyle.needsCredential(local.provider)).toBe(false);
-    expect(openaiStyle.prepare(call('{}', { lane: local, credential: null })).headers).not.toHaveProperty(
+  test('local supplier needs and receives no secret', () => {
+    const localLane = lane({ profile: 'ollama' });
+    expect(openaiStyle.needsCredential(localLane.provider)).toBe(false);
+    expect(openaiStyle.prepare(call('{}', { lane: localLane, credential: null })).headers).not.toHaveProperty(
       'authorization',
     );
     expect(openaiStyle.needsCredential(lane().provider)).toBe(true);
   });
 
-  test('a session is named to a supplier without saying whose it is', () => {
-    const near = { lane: lane({ session_header: 'X-Session-Affinity' }), sessionKey: 'whose' };
-    const { headers } = openaiStyle.prepare(call('{}', near));
+  test('session id is sent to a supplier in anonymised form', () => {
+    const sessionOptions = { lane: lane({ session_header: 'X-Session-Affinity' }), sessionKey: 'whose' };
+    const { headers } = openaiStyle.prepare(call('{}', sessionOptions));
     expect(headers['x-session-affinity']).toMatch(/^[0-9a-f]{32}$/);
     expect(openaiStyle.prepare(call('{}', { sessionKey: 'whose' })).headers).not.toHaveProperty(
       'x-session-affinity',
@@ -208,54 +219,54 @@ describe('suppliers of the openai style have peculiarities', () => {
   });
 });
 
-test('a secret of the wrong kind is a fault of the configuration', () => {
+test('secret of the wrong kind is a configuration error', () => {
   const credential: Credential = { kind: 'sigv4', id: 'c', accessKeyId: 'a', secretAccessKey: 'b' };
   expect(() => openaiStyle.prepare(call('{}', { credential }))).toThrow(
     expect.objectContaining({ code: 'configuration_error' }) as Error,
   );
 });
 
-describe('the messages style', () => {
+describe('Messages-style suppliers', () => {
   const messages = (headers: StyleCall['headers'], credential: Credential = header) =>
     messagesStyle.prepare(call('{"max_tokens":9}', { operation: 'messages', headers, credential })).headers;
 
-  test("the caller's version and betas pass untouched", () => {
-    const own = { 'anthropic-version': '2026-10-21', 'anthropic-beta': 'one-2026,two' };
-    expect(messages(own)).toMatchObject(own);
+  test("caller's version and betas pass unchanged", () => {
+    const callerHeaders = { 'anthropic-version': '2026-10-21', 'anthropic-beta': 'one-2026,two' };
+    expect(messages(callerHeaders)).toMatchObject(callerHeaders);
     expect(messages({})['anthropic-version']).toBe('2023-06-01');
   });
 
-  test('thinking that is bound to its conversation is asked for with its beta, once', () => {
+  test('conversation-bound thinking is requested with its beta once', () => {
     const beta = 'thinking-binding-controls-2026-08-01';
-    const bound =
+    const boundThinkingBody =
       '{"thinking":{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}}}';
-    const betasWith = (headers: StyleCall['headers'], text = bound): unknown =>
+    const betasWith = (headers: StyleCall['headers'], text = boundThinkingBody): unknown =>
       messagesStyle.prepare(call(text, { operation: 'messages', headers })).headers['anthropic-beta'];
     expect(betasWith({})).toBe(beta);
     expect(betasWith({ 'anthropic-beta': 'one, two' })).toBe(`one, two,${beta}`);
     expect(betasWith({ 'anthropic-beta': `one,${beta}` })).toBe(`one,${beta}`);
     expect(betasWith({}, '{"thinking":{"type":"adaptive"}}')).toBeUndefined();
     const { body } = bedrock.prepare(
-      call(bound, { operation: 'messages', headers: { 'anthropic-beta': 'one' } }),
+      call(boundThinkingBody, { operation: 'messages', headers: { 'anthropic-beta': 'one' } }),
     );
     expect(JSON.parse(body.toString())).toMatchObject({ anthropic_beta: ['one', beta] });
   });
 
-  test('the secret goes where its kind belongs', () => {
+  test('secret is sent in the header of its kind', () => {
     expect(messages({}, bearer)).toMatchObject({ authorization: 'Bearer sim-secret' });
     expect(messages({}, bearer)).not.toHaveProperty('x-api-key');
     expect(messages({})).not.toHaveProperty('authorization');
   });
 
-  test('a count of tokens is asked without what it refuses', () => {
+  test('token count omits the fields that it rejects', () => {
     const body = { messages: [], max_tokens: 5, stream: true, temperature: 1, system: 's' };
-    expect(sent(messagesStyle, body, { operation: 'count_tokens' })).toEqual({
+    expect(prepareBody(messagesStyle, body, { operation: 'count_tokens' })).toEqual({
       body: { messages: [], system: 's' },
       dropped: [],
     });
   });
 
-  test('the body is untouched but for the name of the model', () => {
+  test('body is unchanged except for the model name', () => {
     const text = '{ "model" : "asked", "seed":12345678901234567890 , "context_management":{ "edits":[] } }';
     const prepared = messagesStyle.prepare(call(text, { operation: 'messages' }));
     expect(prepared.body.toString()).toContain(
@@ -264,11 +275,11 @@ describe('the messages style', () => {
   });
 });
 
-test('bedrock: model and stream stand in the address, version and betas in the body', () => {
+test('Bedrock call has model and stream in its address, and version and betas in its body', () => {
   const body = { model: 'asked', stream: true, anthropic_version: 'of the caller', max_tokens: 5 };
   const headers = { 'anthropic-version': '2023-06-01', 'anthropic-beta': 'one, two' };
-  const more = { stream: true, headers, lane: { ...lane(), upstreamModel: 'anthropic.x-v2:0' } };
-  const prepared = bedrock.prepare(call(JSON.stringify(body), more));
+  const streamOptions = { stream: true, headers, lane: { ...lane(), upstreamModel: 'anthropic.x-v2:0' } };
+  const prepared = bedrock.prepare(call(JSON.stringify(body), streamOptions));
   expect(prepared.url.pathname).toBe('/model/anthropic.x-v2%3A0/invoke-with-response-stream');
   expect(JSON.parse(prepared.body.toString())).toEqual({
     max_tokens: 5,
@@ -281,38 +292,38 @@ test('bedrock: model and stream stand in the address, version and betas in the b
   });
 });
 
-describe('native', () => {
+describe('Native passthrough', () => {
   const credential: Credential = { kind: 'oauth-pool', id: 'c', accessToken: 't' };
-  const native = (text: string, more: Partial<StyleCall> = {}) =>
+  const prepareNative = (text: string, more: Partial<StyleCall> = {}) =>
     nativeOauth.prepare(call(text, { operation: 'native', credential, stream: true, ...more }));
 
-  test('goes on byte for byte', () => {
+  test('is forwarded byte for byte', () => {
     const text =
       '{ "model":"upstream","x":[1 , 2],"include":["reasoning.encrypted_content"], "store":false }';
-    const asked = call(text, { operation: 'native', credential });
-    const prepared = nativeOauth.prepare(asked);
-    expect(asked.body.kind === 'json' && prepared.body.buffer === asked.body.text.bytes).toBe(true);
+    const nativeCall = call(text, { operation: 'native', credential });
+    const prepared = nativeOauth.prepare(nativeCall);
+    expect(nativeCall.body.kind === 'json' && prepared.body.buffer === nativeCall.body.text.bytes).toBe(true);
     expect(prepared.dropped).toEqual([]);
   });
 
-  test('under another name only the name changes', () => {
+  test('changes only the model name under an alias', () => {
     const text = '{"x":[1 , 2],"model":"asked", "store":false}';
-    expect(native(text).body.toString()).toBe('{"x":[1 , 2],"model":"upstream", "store":false}');
+    expect(prepareNative(text).body.toString()).toBe('{"x":[1 , 2],"model":"upstream", "store":false}');
   });
 
-  test('the agent may say who it is, and nothing else', () => {
+  test("forwards the agent's identification headers only", () => {
     const headers = {
       originator: 'agent',
       session_id: 's',
       'openai-beta': 'responses=experimental',
       cookie: 'c',
     };
-    expect(native('{}', { headers }).headers).toMatchObject({ originator: 'agent', session_id: 's' });
-    expect(native('{}', { headers }).headers).not.toHaveProperty('cookie');
+    expect(prepareNative('{}', { headers }).headers).toMatchObject({ originator: 'agent', session_id: 's' });
+    expect(prepareNative('{}', { headers }).headers).not.toHaveProperty('cookie');
   });
 });
 
-describe('forms', () => {
+describe('Forms', () => {
   const file = {
     field: 'file',
     name: 'Grüße".wav\r\nx: y',
@@ -320,7 +331,7 @@ describe('forms', () => {
     bytes: Buffer.from([0, 13, 10, 45, 45, 255]),
   };
 
-  test('the model is ours, what steers is out, the file is whole', async () => {
+  test('contain the upstream model and the complete file without routing fields', async () => {
     const prepared = openaiStyle.prepare(
       call('{}', {
         operation: 'transcription',
@@ -349,7 +360,7 @@ describe('forms', () => {
     expect(received.type).toBe('audio/wav');
   });
 
-  test('neither name nor type nor value can open a part of their own', () => {
+  test('escape names, types and values so that they cannot add a part', () => {
     const hostile = 'x"\r\nContent-Disposition: form-data; name="model"\r\n\r\nevil';
     const { bytes } = encodeForm({
       fields: [[hostile, 'v']],
@@ -359,9 +370,9 @@ describe('forms', () => {
   });
 });
 
-describe('labels that are meant for the gateway', () => {
-  const own = { no_eval: true, session_id: 's', sticky_key: 'k', tags: ['a'] };
-  const paths = Object.keys(own).map((name) => `metadata.${name}`);
+describe('Gateway labels', () => {
+  const gatewayLabels = { no_eval: true, session_id: 's', sticky_key: 'k', tags: ['a'] };
+  const paths = Object.keys(gatewayLabels).map((name) => `metadata.${name}`);
   const messages = { messages: [] };
 
   test.each<[string, CoreStyle, Partial<StyleCall>]>([
@@ -369,14 +380,21 @@ describe('labels that are meant for the gateway', () => {
     ['Bedrock', bedrock, { operation: 'messages' }],
     ['OpenAI', openaiStyle, { lane: lane({ profile: 'openai' }) }],
     ['Azure', openaiStyle, { lane: lane({ profile: 'azure' }) }],
-  ])('are kept from %s, which refuses them; the caller’s own go on', (_name, style, more) => {
-    const mixed = sent(style, { ...messages, metadata: { ...own, user_id: 'u', project: 'p' } }, more);
-    expect(mixed.body['metadata']).toEqual({ user_id: 'u', project: 'p' });
-    expect(mixed.dropped).toEqual(paths);
-    const alone = sent(style, { ...messages, metadata: own }, more);
-    expect(alone.body).not.toHaveProperty('metadata');
-    expect(alone.dropped).toEqual(paths);
-    const foreign = sent(style, { ...messages, metadata: { user_id: 'u' } }, more);
-    expect([foreign.body['metadata'], foreign.dropped]).toEqual([{ user_id: 'u' }, []]);
-  });
+  ])(
+    "are removed for %s, which rejects them, while the caller's own labels are kept",
+    (_name, style, more) => {
+      const mixedLabels = prepareBody(
+        style,
+        { ...messages, metadata: { ...gatewayLabels, user_id: 'u', project: 'p' } },
+        more,
+      );
+      expect(mixedLabels.body['metadata']).toEqual({ user_id: 'u', project: 'p' });
+      expect(mixedLabels.dropped).toEqual(paths);
+      const gatewayOnly = prepareBody(style, { ...messages, metadata: gatewayLabels }, more);
+      expect(gatewayOnly.body).not.toHaveProperty('metadata');
+      expect(gatewayOnly.dropped).toEqual(paths);
+      const callerOnly = prepareBody(style, { ...messages, metadata: { user_id: 'u' } }, more);
+      expect([callerOnly.body['metadata'], callerOnly.dropped]).toEqual([{ user_id: 'u' }, []]);
+    },
+  );
 });

@@ -6,14 +6,14 @@ const token = 'sk-aZ09_+/=.secret"of-ours%41';
 
 const secretsOf = (...tokens: string[]): CallSecrets => {
   const secrets = new CallSecrets();
-  for (const one of tokens)
-    secrets.add({ kind: 'bearer', id: 'x', token: one }, { authorization: `Bearer ${one}` });
+  for (const secretToken of tokens)
+    secrets.add({ kind: 'bearer', id: 'x', token: secretToken }, { authorization: `Bearer ${secretToken}` });
   return secrets;
 };
 
 const hex = (letter: string, length: number): string =>
   letter.charCodeAt(0).toString(16).padStart(length, '0');
-/** One character may be written in these ways on its way back to us. */
+/** Encodings that a character can have in a supplier's response. */
 const spellings: readonly ((letter: string) => string)[] = [
   (letter) => letter,
   (letter) => `\\u${hex(letter, 4)}`,
@@ -26,7 +26,7 @@ const spellings: readonly ((letter: string) => string)[] = [
   (letter) => (/\W/.test(letter) ? `\\${letter}` : letter),
 ];
 
-describe('the secrets of a call', () => {
+describe('Call secrets', () => {
   test.each([
     ['as it is', token],
     ['in other letters', token.toUpperCase()],
@@ -35,23 +35,23 @@ describe('the secrets of a call', () => {
     ['in a URL', encodeURIComponent(token)],
     ['twice in a URL', encodeURIComponent(encodeURIComponent(token))],
     ['in hexadecimal', Buffer.from(token).toString('hex')],
-  ])('are blanked %s', (_how, written) => {
-    const blanked = secretsOf(token).redactText(`before ${written} after`);
-    expect(blanked.replace(/[\\"]/g, '')).toBe('before [redacted] after');
+  ])('are redacted %s', (_how, written) => {
+    const redactedText = secretsOf(token).redactText(`before ${written} after`);
+    expect(redactedText.replace(/[\\"]/g, '')).toBe('before [redacted] after');
   });
 
-  test('are blanked in base64, wherever they begin there', () => {
-    for (const before of ['', 'a', 'ab', 'user:']) {
-      const text = Buffer.from(`${before}${token}`).toString('base64');
-      const blanked = secretsOf(token).redactText(`Basic ${text}`);
-      expect(blanked).toContain('[redacted]');
-      expect(Buffer.from(blanked.slice(6).replace('[redacted]', ''), 'base64').toString()).not.toContain(
+  test('are redacted in base64 at any offset', () => {
+    for (const prefix of ['', 'a', 'ab', 'user:']) {
+      const text = Buffer.from(`${prefix}${token}`).toString('base64');
+      const redactedText = secretsOf(token).redactText(`Basic ${text}`);
+      expect(redactedText).toContain('[redacted]');
+      expect(Buffer.from(redactedText.slice(6).replace('[redacted]', ''), 'base64').toString()).not.toContain(
         'secret',
       );
     }
   });
 
-  test('are blanked however each letter is written', () => {
+  test('are redacted in any encoding of each letter', () => {
     const letters = fc.array(fc.nat(spellings.length - 1), {
       minLength: token.length,
       maxLength: token.length,
@@ -59,7 +59,7 @@ describe('the secrets of a call', () => {
     fc.assert(
       fc.property(letters, fc.string(), fc.string(), (ways, before, after) => {
         const written = [...token].map((letter, at) => spellings[ways[at]!]!(letter)).join('');
-        // The text before must not make another text of the beginning.
+        // The preceding text must not change the meaning of the first character.
         const text = `${before.replace(/[\\%&#]/g, '')} ${written} ${after}`;
         expect(secretsOf(token).redactText(text)).toContain('[redacted]');
       }),
@@ -67,7 +67,7 @@ describe('the secrets of a call', () => {
     );
   });
 
-  test('are those of every form of credential, and what was made of them', () => {
+  test('include every form of credential and values derived from it', () => {
     const secrets = new CallSecrets();
     secrets.add(
       {
@@ -93,36 +93,36 @@ describe('the secrets of a call', () => {
       },
       {},
     );
-    const told = secrets.redactText(
+    const redactedText = secrets.redactText(
       'AKIAEXAMPLE wJalrXUt FwoGZXIvYXdz 0123abcd4567 header-value access-1 refresh-1 acc-0001 host',
     );
-    expect(told).toBe(`${'[redacted] '.repeat(8)}host`);
+    expect(redactedText).toBe(`${'[redacted] '.repeat(8)}host`);
   });
 
-  test('too short to be secrets leave words alone', () => {
+  test('secrets that are too short leave ordinary words unchanged', () => {
     expect(secretsOf('x').redactText('xylophone x')).toBe('xylophone x');
     expect(secretsOf('ollama').redactText('ollama-cloud says: key ollama is wrong')).toBe(
       'ollama-cloud says: key [redacted] is wrong',
     );
   });
 
-  test('leave a failure that does not hold them as it is, and take them out of every part of another', () => {
-    const clean = fault('upstream_timeout', { cause: new Error('no answer') });
-    expect(secretsOf(token).redactFault(clean)).toBe(clean);
-    const dirty = fault('invalid_request', {
+  test('leave a clean fault unchanged and are redacted in every part of another', () => {
+    const cleanFault = fault('upstream_timeout', { cause: new Error('no answer') });
+    expect(secretsOf(token).redactFault(cleanFault)).toBe(cleanFault);
+    const faultWithSecrets = fault('invalid_request', {
       message: `bad ${token}`,
       param: token,
       status: 400,
       details: { supplier: { message: token, [token]: [{ code: token }] } },
       cause: new Error(`with ${token}`),
     });
-    const { options } = secretsOf(token).redactFault(dirty);
+    const { options } = secretsOf(token).redactFault(faultWithSecrets);
     expect(JSON.stringify(options)).not.toContain('secret');
     expect(options).toMatchObject({ message: 'bad [redacted]', param: '[redacted]', status: 400 });
     expect(options.cause).toBeUndefined();
   });
 
-  test('take no longer for a hostile text', () => {
+  test('are redacted in linear time for hostile text', () => {
     const secrets = secretsOf(token);
     const startedAt = performance.now();
     for (const text of [

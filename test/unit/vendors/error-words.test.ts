@@ -8,21 +8,21 @@ import { bodyOf, styleOf } from '../../support/vendor-errors';
 
 const styles = [openaiStyle, messagesStyle, geminiStyle, bedrock];
 
-const read = (row: ErrorSign, body: object, status = row.status): string => {
+const meaningOfRow = (row: ErrorSign, body: object, status = row.status): string => {
   const style = styles.find(({ name }) => name === styleOf(row))!;
   return judgeErrorResponse(style, { status, headers: {}, body: Buffer.from(JSON.stringify(body)) }).kind;
 };
-const named = errorSigns.map((row) => [`${row.vendor} ${row.by} ${String(row.match)}`, row] as const);
-const worded = errorSigns.filter(({ by, means }) => by === 'words' && means === 'account');
+const namedRows = errorSigns.map((row) => [`${row.vendor} ${row.by} ${String(row.match)}`, row] as const);
+const accountRows = errorSigns.filter(({ by, means }) => by === 'words' && means === 'account');
 
-test.each(named)('%s', (_name, row) => {
-  expect(read(row, bodyOf(row))).toBe(row.means);
+test.each(namedRows)('%s', (_name, row) => {
+  expect(meaningOfRow(row, bodyOf(row))).toBe(row.means);
   expect(row.source).not.toBe('');
   expect(row.date).toMatch(/^20\d\d-\d\d-\d\d$/);
 });
 
-/** The forms in which vendors repeat a part of the request. */
-const repeated: readonly ((text: string) => string)[] = [
+/** Forms in which vendors repeat a part of the request. */
+const repeatForms: readonly ((text: string) => string)[] = [
   (text) => `${text}: Extra inputs are not permitted`,
   (text) => `${text}.: Extra inputs are not permitted`,
   (text) => `Invalid value: '${text}'. Supported values are: 'auto'.`,
@@ -33,25 +33,25 @@ const repeated: readonly ((text: string) => string)[] = [
   (text) => `Unknown name "${text}": Cannot find field.`,
 ];
 
-test.each(worded.map((row) => [row.text!, row] as const))(
-  'a caller cannot spend our account by writing "%.40s"',
+test.each(accountRows.map((row) => [row.text!, row] as const))(
+  'request that contains "%.40s" is not reported as an exhausted account',
   (text, row) => {
-    for (const repeat of repeated)
+    for (const repeat of repeatForms)
       for (const body of [{ ...row, text: repeat(text) }])
-        expect(read(row, bodyOf(body), 400)).toBe('invalid');
+        expect(meaningOfRow(row, bodyOf(body), 400)).toBe('invalid');
   },
 );
 
 test.each(['rate limit: Extra inputs are not permitted', 'overloaded: Field required'])(
-  'nor close a lane with "%s"',
+  'request that contains "%s" does not close a lane',
   (message) => {
     expect(meaningOf({ type: 'invalid_request_error', message, status: 400 })).toBe('invalid');
-    // Of a stream or a failure of the supplier's the same words are the supplier's own.
+    // In a stream or a server error, the same words are the supplier's own.
     expect(['rate_limit', 'overloaded']).toContain(meaningOf({ message, status: 503 }));
   },
 );
 
-test('a code says more than a status, and a status more than words', () => {
+test('error code takes precedence over the status, and the status over words', () => {
   expect(meaningOf({ code: 'credit_balance_exhausted', message: 'Rate limit', status: 429 })).toBe('account');
   expect(meaningOf({ code: 'insufficient_quota', message: '', status: 400 })).toBe('account');
   expect(meaningOf({ type: 'invalid_request_error', message: 'Insufficient Balance', status: 402 })).toBe(

@@ -16,67 +16,69 @@ const isDay = (text: string): boolean =>
 
 const namesOf = (model: ModelFacts): string[] => [model.id, ...(model.aliases ?? [])];
 
-/** The rows for which something does not hold, by their ids. */
-const breaking = (holds: (model: ModelFacts) => boolean): string[] =>
+/** Returns the ids of the models for which the condition fails. */
+const violatingIds = (holds: (model: ModelFacts) => boolean): string[] =>
   knownModels.filter((model) => !holds(model)).map(({ id }) => id);
 
-const isWhole = (value: number | undefined, least: number): boolean =>
+const isIntegerFrom = (value: number | undefined, least: number): boolean =>
   value === undefined || (Number.isSafeInteger(value) && value >= least);
 
-describe('facts of models', () => {
-  it('have a source, and the day on which it was read', () => {
+describe('Model facts', () => {
+  it('have a source and the day on which it was read', () => {
     expect(
-      breaking(({ source }) => /^(https:\/\/[^\s]+|npm:[^\s]+@\d[^\s]*( \([^)]+\))?)$/.test(source)),
+      violatingIds(({ source }) => /^(https:\/\/[^\s]+|npm:[^\s]+@\d[^\s]*( \([^)]+\))?)$/.test(source)),
     ).toEqual([]);
-    expect(breaking(({ checked }) => isDay(checked) && checked <= FACTS_CHECKED)).toEqual([]);
+    expect(violatingIds(({ checked }) => isDay(checked) && checked <= FACTS_CHECKED)).toEqual([]);
   });
 
   it('name every vendor', () => {
     expect([...new Set(knownModels.map(({ vendor }) => vendor))].sort()).toEqual([...VENDORS].sort());
   });
 
-  it('give every name to one model', () => {
+  it('use every name for a single model', () => {
     const names = knownModels.flatMap(namesOf);
     expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
     expect(names.filter((name) => name.trim() !== name || name === '')).toEqual([]);
   });
 
-  it('use the words of their types, each once', () => {
-    const within = (values: readonly string[] | undefined, all: readonly string[]): boolean =>
+  it('use each value of their types at most once', () => {
+    const isUniqueSubset = (values: readonly string[] | undefined, all: readonly string[]): boolean =>
       (values ?? []).every((value, at, list) => all.includes(value) && list.indexOf(value) === at);
-    expect(breaking(({ thinking }) => within(thinking?.efforts, EFFORTS))).toEqual([]);
-    expect(breaking(({ thinking }) => within(thinking?.types, THINKING_TYPES))).toEqual([]);
-    expect(breaking(({ sampling }) => within(sampling && [sampling], SAMPLINGS))).toEqual([]);
-    expect(breaking(({ chat }) => within(chat && [chat], CHAT_WIRES))).toEqual([]);
-    expect(breaking(({ schema }) => within(schema && [schema], SCHEMA_RULES))).toEqual([]);
-    expect(breaking(({ chatRefuses }) => within(chatRefuses, chatRefuses ?? []))).toEqual([]);
+    expect(violatingIds(({ thinking }) => isUniqueSubset(thinking?.efforts, EFFORTS))).toEqual([]);
+    expect(violatingIds(({ thinking }) => isUniqueSubset(thinking?.types, THINKING_TYPES))).toEqual([]);
+    expect(violatingIds(({ sampling }) => isUniqueSubset(sampling && [sampling], SAMPLINGS))).toEqual([]);
+    expect(violatingIds(({ chat }) => isUniqueSubset(chat && [chat], CHAT_WIRES))).toEqual([]);
+    expect(violatingIds(({ schema }) => isUniqueSubset(schema && [schema], SCHEMA_RULES))).toEqual([]);
+    expect(violatingIds(({ chatRefuses }) => isUniqueSubset(chatRefuses, chatRefuses ?? []))).toEqual([]);
   });
 
-  it('have efforts that fit together', () => {
-    const inOrder = (efforts: readonly string[] = []): boolean =>
+  it('have consistent efforts', () => {
+    const isOrdered = (efforts: readonly string[] = []): boolean =>
       [...efforts]
         .sort(
           (one, other) =>
             EFFORTS.findIndex((name) => name === one) - EFFORTS.findIndex((name) => name === other),
         )
         .join() === efforts.join();
-    expect(breaking(({ thinking }) => inOrder(thinking?.efforts))).toEqual([]);
+    expect(violatingIds(({ thinking }) => isOrdered(thinking?.efforts))).toEqual([]);
     expect(
-      breaking(({ thinking }) => !thinking?.usual || (thinking.efforts ?? []).includes(thinking.usual)),
+      violatingIds(({ thinking }) => !thinking?.usual || (thinking.efforts ?? []).includes(thinking.usual)),
     ).toEqual([]);
     expect(
-      breaking(({ thinking }) =>
+      violatingIds(({ thinking }) =>
         (thinking?.responsesOnly ?? []).every((effort) => thinking?.efforts?.includes(effort)),
       ),
     ).toEqual([]);
     expect(
-      breaking(({ thinking }) => !thinking || thinking.canStop || !(thinking.efforts ?? []).includes('none')),
+      violatingIds(
+        ({ thinking }) => !thinking || thinking.canStop || !(thinking.efforts ?? []).includes('none'),
+      ),
     ).toEqual([]);
   });
 
-  it('say how a model that can stop thinking is told to', () => {
+  it('say how thinking is switched off if that is possible', () => {
     expect(
-      breaking(
+      violatingIds(
         ({ thinking }) =>
           !thinking?.canStop ||
           thinking.types?.includes('disabled') === true ||
@@ -85,28 +87,28 @@ describe('facts of models', () => {
       ),
     ).toEqual([]);
     expect(
-      breaking(({ thinking }) => thinking?.canStop !== false || !thinking.types?.includes('disabled')),
+      violatingIds(({ thinking }) => thinking?.canStop !== false || !thinking.types?.includes('disabled')),
     ).toEqual([]);
   });
 
-  it('have sane numbers', () => {
-    expect(breaking(({ window }) => isWhole(window, 512))).toEqual([]);
-    expect(breaking(({ maxOutput }) => isWhole(maxOutput, 512))).toEqual([]);
-    expect(breaking(({ window, maxOutput }) => !window || !maxOutput || maxOutput <= window)).toEqual([]);
+  it('have plausible numbers', () => {
+    expect(violatingIds(({ window }) => isIntegerFrom(window, 512))).toEqual([]);
+    expect(violatingIds(({ maxOutput }) => isIntegerFrom(maxOutput, 512))).toEqual([]);
+    expect(violatingIds(({ window, maxOutput }) => !window || !maxOutput || maxOutput <= window)).toEqual([]);
     expect(
-      breaking(({ thinking, maxOutput }) => {
+      violatingIds(({ thinking, maxOutput }) => {
         const budget = thinking?.budget;
         if (!budget) return true;
         return (
-          isWhole(budget.least, 0) &&
-          isWhole(budget.most, 1) &&
+          isIntegerFrom(budget.least, 0) &&
+          isIntegerFrom(budget.most, 1) &&
           budget.least < budget.most &&
           (maxOutput === undefined || budget.most < maxOutput)
         );
       }),
     ).toEqual([]);
     expect(
-      breaking(
+      violatingIds(
         ({ longContext, window }) =>
           !longContext ||
           (longContext.input > 1 && longContext.output > 1 && (!window || longContext.above < window)),
@@ -114,23 +116,23 @@ describe('facts of models', () => {
     ).toEqual([]);
   });
 
-  it('end on a day, and lead to a model that is known and lives longer', () => {
-    expect(breaking(({ ends }) => ends === undefined || isDay(ends))).toEqual([]);
+  it('end on a day and name a known successor that ends later', () => {
+    expect(violatingIds(({ ends }) => ends === undefined || isDay(ends))).toEqual([]);
     expect(
-      breaking(({ ends, replacedBy, vendor }) => {
+      violatingIds(({ ends, replacedBy, vendor }) => {
         if (replacedBy === undefined) return true;
-        const next = factsOf(replacedBy);
-        return next?.vendor === vendor && ends !== undefined && (next.ends ?? '9999') > ends;
+        const successor = factsOf(replacedBy);
+        return successor?.vendor === vendor && ends !== undefined && (successor.ends ?? '9999') > ends;
       }),
     ).toEqual([]);
   });
 
-  it('are of models that are still served', () => {
-    expect(breaking(({ ends }) => ends === undefined || ends >= FACTS_CHECKED)).toEqual([]);
+  it('describe models that are still served', () => {
+    expect(violatingIds(({ ends }) => ends === undefined || ends >= FACTS_CHECKED)).toEqual([]);
   });
 });
 
-describe('looking facts up', () => {
+describe('Model facts lookup', () => {
   it('finds a model by its id and by each alias', () => {
     for (const model of knownModels) {
       for (const name of namesOf(model)) expect(factsOf(name)).toBe(model);
@@ -147,11 +149,11 @@ describe('looking facts up', () => {
     'toString',
     '__proto__',
     '',
-  ])('knows %p by its whole name only', (name) => {
+  ])('finds %p by its complete name only', (name) => {
     expect(factsOf(name)?.id ?? null).toBe(knownModels.some(({ id }) => id === name) ? name : null);
   });
 
-  it('takes no name that only begins or ends like a known one', () => {
+  it('rejects names that only start or end like a known one', () => {
     for (const { id } of knownModels) {
       expect(factsOf(`${id}-foo`)).toBeNull();
       expect(factsOf(`x-${id}`)).toBeNull();

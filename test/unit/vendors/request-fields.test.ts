@@ -6,7 +6,7 @@ import { isKnownBeta, requestFields } from '../../../src/vendors';
 
 const folderOf = (name: string): string => join(__dirname, '../../../node_modules', name);
 
-/** Names that the typings list among the fields of a body, though they travel as headers. */
+/** Names that the typings list as body fields although they are sent as headers. */
 const HEADERS: ReadonlySet<string> = new Set(['betas', 'workspace_id']);
 
 const sdks: readonly (readonly [dialect: DialectName, file: string, type: string])[] = [
@@ -58,7 +58,7 @@ function namesOf(root: ts.Type, free: ReadonlySet<string>): Set<string> {
         for (const item of checker.getTypeArguments(part as ts.TypeReference)) visit(item, holder);
         continue;
       }
-      // A text with suggestions, and an object with names of the caller's choice.
+      // A text with suggested values, or an object with caller-defined names.
       if (checker.getIndexInfosOfType(part).length > 0) continue;
       const key = `${holder} ${(part as ts.Type & { readonly id: number }).id}`;
       if (seen.has(key)) continue;
@@ -86,7 +86,7 @@ test.each(sdks)('every field of the typings for %s is in the table', (dialect, f
   expect(missing).toEqual([]);
 });
 
-test('every beta of the typings is of a known family', () => {
+test('every beta of the typings belongs to a known family', () => {
   const file = join(folderOf('@anthropic-ai/sdk'), 'resources/beta/beta.d.ts');
   const betas = typeIn(file, 'AnthropicBeta');
   const texts = (betas.isUnion() ? betas.types : [betas]).flatMap((part) =>
@@ -97,7 +97,7 @@ test('every beta of the typings is of a known family', () => {
   expect(isKnownBeta('telepathy-2026-12-01')).toBe(false);
 });
 
-test('a name that the typings lack is missing from the table', () => {
+test('name missing from the typings is missing from the table', () => {
   for (const { names } of Object.values(requestFields)) {
     expect(names.get('')?.has('a_field_of_tomorrow')).toBe(false);
     expect(names.get('content')?.has('a_field_of_tomorrow')).toBe(false);

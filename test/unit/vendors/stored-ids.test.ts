@@ -1,8 +1,8 @@
 import type { DialectName } from '#extension';
 import { requestFields, storedIdFields } from '../../../src/vendors';
 
-/** Ids that no supplier looks up in its account for a key, and why. */
-const others: Readonly<Record<DialectName, Readonly<Record<string, string>>>> = {
+/** Ids that are not references to stored content of an account, with the reason. */
+const unrelatedIds: Readonly<Record<DialectName, Readonly<Record<string, string>>>> = {
   chat: {
     'function_call.id': 'names a call of the same request',
     'messages.tool_call_id': 'names a call of the same request',
@@ -41,27 +41,30 @@ const others: Readonly<Record<DialectName, Readonly<Record<string, string>>>> = 
 };
 
 // Issue: "References to stored content (threads, previous responses, files, items, containers): an id is usable only by
-// the key that created it". A new id of a vendor fails here until somebody decides what it refers to.
-test.each(Object.keys(others) as DialectName[])('every id in a request of %s is decided about', (dialect) => {
-  const undecided = [...requestFields[dialect].names].flatMap(([holder, names]) =>
-    [...names].filter(
-      (name) =>
-        /(^|_)(ids?|conversation|thread)$/.test(name) &&
-        others[dialect][`${holder}.${name}`] === undefined &&
-        storedIdFields[dialect].get(holder)?.some((place) => place.name === name) !== true,
-    ),
-  );
-  expect(undecided).toEqual([]);
-});
+// the key that created it". A new vendor id fails here until it has been classified.
+test.each(Object.keys(unrelatedIds) as DialectName[])(
+  'every id in a request of %s is classified',
+  (dialect) => {
+    const undecided = [...requestFields[dialect].names].flatMap(([holder, names]) =>
+      [...names].filter(
+        (name) =>
+          /(^|_)(ids?|conversation|thread)$/.test(name) &&
+          unrelatedIds[dialect][`${holder}.${name}`] === undefined &&
+          storedIdFields[dialect].get(holder)?.some((place) => place.name === name) !== true,
+      ),
+    );
+    expect(undecided).toEqual([]);
+  },
+);
 
-test.each(Object.keys(others) as DialectName[])(
-  'every place of stored content in %s is a known field',
+test.each(Object.keys(unrelatedIds) as DialectName[])(
+  'every stored-content reference in %s is a known field',
   (dialect) => {
     const { names } = requestFields[dialect];
-    const places = [...storedIdFields[dialect]].flatMap(([holder, list]) =>
+    const references = [...storedIdFields[dialect]].flatMap(([holder, list]) =>
       list.map(({ name }) => [holder, name]),
     );
-    expect(places.length).toBeGreaterThan(1);
-    expect(places.filter(([holder, name]) => names.get(holder!)?.has(name!) !== true)).toEqual([]);
+    expect(references.length).toBeGreaterThan(1);
+    expect(references.filter(([holder, name]) => names.get(holder!)?.has(name!) !== true)).toEqual([]);
   },
 );

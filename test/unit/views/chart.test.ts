@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { barChart, lineChart, meter, slotOf, spark, type ChartInput } from '../../../src/views';
 import { niceScale } from '../../../src/views/components/chart';
 
-const chart = (values: number[][]): ChartInput => ({
+const chartInput = (values: number[][]): ChartInput => ({
   title: 'Spend',
   labels: (values[0] ?? []).map((_, index) => `day ${index + 1}`),
   series: values.map((series, index) => ({ name: `model ${index + 1}`, values: series })),
@@ -18,7 +18,7 @@ const figures = fc
     fc.array(fc.array(amounts, { minLength: points, maxLength: points }), { minLength: 1, maxLength: 8 }),
   );
 
-test('a scale reaches what it measures with few round steps', () => {
+test('scale covers the maximum with few round steps', () => {
   fc.assert(
     fc.property(fc.double({ min: 1e-6, max: 1e12, noNaN: true }), (maximum) => {
       const scale = niceScale(maximum);
@@ -31,19 +31,19 @@ test('a scale reaches what it measures with few round steps', () => {
   );
 });
 
-test('a scale reaches a value just above one of its lines', () => {
+test('scale covers a value just above one of its lines', () => {
   expect(niceScale(0.4004004004004005)).toEqual([0, 0.2, 0.4, 0.6]);
   expect(niceScale(0.3)).toEqual([0, 0.1, 0.2, 0.3]);
 });
 
-test.each([0, -1, Number.NaN])('a scale for %s is still a scale', (maximum) => {
+test.each([0, -1, Number.NaN])('scale for %s is valid', (maximum) => {
   expect(niceScale(maximum)).toEqual([0, 1]);
 });
 
-test('every bar stays inside the plot, and none covers another', () => {
+test('every bar is inside the plot and overlaps no other', () => {
   fc.assert(
     fc.property(figures, (values) => {
-      const { bars } = barChart(chart(values));
+      const { bars } = barChart(chartInput(values));
       for (const bar of bars) {
         expect(bar.height).toBeGreaterThan(0);
         expect(bar.y).toBeGreaterThanOrEqual(0);
@@ -61,16 +61,16 @@ test('every bar stays inside the plot, and none covers another', () => {
   );
 });
 
-test('bars stack to the height of their sum', () => {
-  const { bars, scale } = barChart(chart([[2], [1], [1]]));
+test('stacked bars reach the height of their sum', () => {
+  const { bars, scale } = barChart(chartInput([[2], [1], [1]]));
   expect(scale[0]).toBe('$4');
   expect(bars.map(({ height }) => height)).toEqual([89, 44, 44]);
   expect(bars.map(({ slot }) => slot)).toEqual([1, 2, 3]);
 });
 
-test('the table beside a chart carries every figure and the sums', () => {
+test('table next to a chart contains every figure and the sums', () => {
   const { table, readouts } = barChart(
-    chart([
+    chartInput([
       [2, 3],
       [1, 0],
     ]),
@@ -82,20 +82,20 @@ test('the table beside a chart carries every figure and the sums', () => {
   expect(readouts).toEqual(['day 1: model 1 $2 · model 2 $1', 'day 2: model 1 $3 · model 2 $0']);
 });
 
-test('a line has a point for every label, the highest at the top', () => {
-  const { lines, axis, last } = lineChart(chart([[0, 5, 10]]));
+test('line has a point per label, with the highest value at the top', () => {
+  const { lines, axis, last } = lineChart(chartInput([[0, 5, 10]]));
   expect(lines[0]?.points.split(' ').map((point) => Number(point.split(',')[1]))).toEqual([180, 90, 0]);
   expect(axis).toEqual(['day 1', 'day 2', 'day 3']);
   expect(last).toBe(2);
 });
 
-test('a chart of nothing is an empty chart', () => {
-  const empty = barChart(chart([[]]));
-  expect(empty).toMatchObject({ bars: [], last: 0, axis: [], readouts: [] });
+test('chart without data is an empty chart', () => {
+  const emptyChart = barChart(chartInput([[]]));
+  expect(emptyChart).toMatchObject({ bars: [], last: 0, axis: [], readouts: [] });
   expect(spark([])).toEqual({ points: '' });
 });
 
-test('a model keeps its colour, and the last slot is kept for the rest', () => {
+test('model keeps its colour, and the last slot is reserved for the rest', () => {
   fc.assert(
     fc.property(fc.string(), (name) => {
       expect(slotOf(name)).toBe(slotOf(name));
@@ -115,11 +115,11 @@ test.each([
   [0n, 0n, 100, 'bad'],
   [-5n, 100n, 0, 'neutral'],
   [999_999_999_999_999_999n, 1_000_000_000_000_000_000n, 99, 'warn'],
-])('%s of %s fills %s percent, %s', (used, limit, filled, tone) => {
+])('meter of %s of %s is %s per cent full, %s', (used, limit, filled, tone) => {
   expect(meter({ label: 'Budget', used, limit, text: '' })).toMatchObject({ filled, tone });
 });
 
-test('a count has no line between two whole numbers', () => {
-  expect(barChart({ ...chart([[0, 1]]), isCount: true }).scale).toEqual(['$1', '$0']);
-  expect(barChart({ ...chart([[0, 3]]), isCount: true }).scale).toEqual(['$3', '$2', '$1', '$0']);
+test('axis of counts has no lines between integers', () => {
+  expect(barChart({ ...chartInput([[0, 1]]), isCount: true }).scale).toEqual(['$1', '$0']);
+  expect(barChart({ ...chartInput([[0, 3]]), isCount: true }).scale).toEqual(['$3', '$2', '$1', '$0']);
 });

@@ -17,7 +17,7 @@ test.each([
   [182_400_000_000n, '$182.40'],
   [-1n, '-$0.000000001'],
   ['0.00003375', '$0.000034'],
-])('money %s is %s', (amount, expected) => {
+])('money %s is formatted as %s', (amount, expected) => {
   expect(formatMoney('en', amount)).toBe(expected);
 });
 
@@ -47,11 +47,11 @@ test.each([
     ['$1.50', '$20.00'],
   ],
   [[], []],
-])('amounts beside one another %j are told apart: %j', (amounts, expected) => {
+])('amounts in a list %j are distinguishable: %j', (amounts, expected) => {
   expect(formatMoneys('en', amounts)).toEqual(expected);
 });
 
-test('money follows the language', () => {
+test('money format follows the language', () => {
   expect(formatMoney('de', '1234.5')).toBe('1.234,50\u00a0$');
 });
 
@@ -62,11 +62,11 @@ test.each([
   ['0.114202', '$0.1142'],
   ['3.5', '$3.50'],
   ['0', '$0.00'],
-])('the cost %s is %s', (amount, expected) => {
+])('cost %s is formatted as %s', (amount, expected) => {
   expect(formatCost('en', amount)).toBe(expected);
 });
 
-test('nano-dollars and their decimals are the same amount', () => {
+test('nano-dollars and decimal dollars are the same amount', () => {
   fc.assert(
     fc.property(fc.bigInt(-(10n ** 18n), 10n ** 18n), (nano) => {
       const digits = (nano < 0n ? -nano : nano).toString().padStart(10, '0');
@@ -82,15 +82,15 @@ test.each([
   [999.4, '999\u00a0ms'],
   [2400, '2.4\u00a0s'],
   [60_212, '60.2\u00a0s'],
-])('%s milliseconds are %s', (milliseconds, expected) => {
+])('%s milliseconds are formatted as %s', (milliseconds, expected) => {
   expect(formatLatency('en', milliseconds)).toBe(expected);
 });
 
-test('time taken never reads as a thousand milliseconds', () => {
+test('duration is never displayed as a thousand milliseconds', () => {
   expect(formatLatency('en', 999.7)).toBe('1.0\u00a0s');
 });
 
-test('counts, shares', () => {
+test('counts and shares are formatted', () => {
   expect(formatNumber('it', 48_211)).toBe('48.211');
   expect(formatCompact('en', 100_000)).toBe('100K');
   expect(formatPercent('en', 0.672)).toBe('67%');

@@ -22,7 +22,7 @@ const partials = {
   'fragments/refused-form': '[{{text}} {{code}}]',
 };
 
-async function printed(source: string, forms: Partial<FormsContext>, model: object = {}): Promise<string> {
+async function renderForm(source: string, forms: Partial<FormsContext>, model: object = {}): Promise<string> {
   for (const [name, text] of Object.entries({ ...partials, 'pages/one': `{{!< page}}\n${source}` })) {
     const path = join(folder, `${name}.hbs`);
     mkdirSync(dirname(path), { recursive: true });
@@ -40,7 +40,7 @@ async function printed(source: string, forms: Partial<FormsContext>, model: obje
   return html.slice('<main id="main" tabindex="-1">'.length, -'</main>'.length);
 }
 
-const refused = (posted: RefusedForm['posted'], errors: Record<string, string>): RefusedForm => ({
+const refusedForm = (posted: RefusedForm['posted'], errors: Record<string, string>): RefusedForm => ({
   path: '/to',
   posted,
   errors: new Map(Object.entries(errors)),
@@ -48,11 +48,11 @@ const refused = (posted: RefusedForm['posted'], errors: Record<string, string>):
   code: 'c',
 });
 
-test('a form carries its page and its own values, and is told apart by them', async () => {
+test('form carries its page and values, which identify it among several forms', async () => {
   const rows = `{{#each rows}}{{#form action="/to?x=1" carries=(object row=this version=2 token="new")}}{{#with (control name="a" id=(join "a" this) value="old")}}${input}{{/with}}{{/form}}{{/each}}`;
-  const html = await printed(
+  const html = await renderForm(
     rows,
-    { refused: refused({ row: '2', version: '1', token: 'kept', a: '"x"' }, { a: 'Bad', b: 'Gone' }) },
+    { refused: refusedForm({ row: '2', version: '1', token: 'kept', a: '"x"' }, { a: 'Bad', b: 'Gone' }) },
     { rows: [1, 2] },
   );
   const [first = '', second = ''] = html.split('</form>');
@@ -68,36 +68,41 @@ test('a form carries its page and its own values, and is told apart by them', as
   );
 });
 
-test('what belongs to no form of the page stands on top of it', async () => {
+test('error of no form on the page is displayed at the top', async () => {
   const form = `{{#form action="/to" carries=(object row=1)}}{{#with (control name="a")}}${input}{{/with}}{{/form}}`;
-  expect(await printed(form, { refused: refused({ row: '7', a: 'x' }, { a: 'Bad' }) })).toMatch(
+  expect(await renderForm(form, { refused: refusedForm({ row: '7', a: 'x' }, { a: 'Bad' }) })).toMatch(
     /^\[No\. Bad c\]<form .*value="">/,
   );
-  expect(await printed('body', { notice: { text: 'Odd address.', code: 'd' } })).toBe('[Odd address. d]body');
+  expect(await renderForm('body', { notice: { text: 'Odd address.', code: 'd' } })).toBe(
+    '[Odd address. d]body',
+  );
 });
 
-test('controls of one name are told apart by their order; a choice that is not offered changes nothing', async () => {
-  const twice = `{{#form action="/to"}}{{#each (list "a" "b")}}{{#with (control name="n" id=this value=this)}}${input}{{/with}}{{/each}}{{#with (control name="s" type="select" options=choices empty="none")}}{{#each options}}<option value="{{value}}"{{#if selected}} selected{{/if}}>{{label}}</option>{{/each}}{{/with}}{{/form}}`;
+test('controls of the same name are told apart by order, and an unknown option is ignored', async () => {
+  const template = `{{#form action="/to"}}{{#each (list "a" "b")}}{{#with (control name="n" id=this value=this)}}${input}{{/with}}{{/each}}{{#with (control name="s" type="select" options=choices empty="none")}}{{#each options}}<option value="{{value}}"{{#if selected}} selected{{/if}}>{{label}}</option>{{/each}}{{/with}}{{/form}}`;
   const choices = { choices: ['x', { value: 'y', label: 'Y', selected: true }] };
-  const shown = await printed(twice, { refused: refused({ n: ['1', '2'], s: 'x' }, {}) }, choices);
-  expect(shown).toContain('<input id="a" type="text" value="1"><input id="b" type="text" value="2">');
-  expect(shown).toContain(
+  const html = await renderForm(template, { refused: refusedForm({ n: ['1', '2'], s: 'x' }, {}) }, choices);
+  expect(html).toContain('<input id="a" type="text" value="1"><input id="b" type="text" value="2">');
+  expect(html).toContain(
     '<option value="">none</option><option value="x" selected>x</option><option value="y">Y</option>',
   );
-  expect(await printed(twice, { refused: refused({ s: 'z' }, {}) }, choices)).toContain(
+  expect(await renderForm(template, { refused: refusedForm({ s: 'z' }, {}) }, choices)).toContain(
     '<option value="y" selected>',
   );
 });
 
-test('a form that others changed meanwhile shows what is stored, and tells what was typed', async () => {
+test('form of changed data displays the stored values and reports what was typed', async () => {
   const source = `{{#form action="/to"}}{{#with (control name="a" value="stored")}}${input}{{typed}}{{/with}}{{#with (control name="p" type="password")}}{{typed}}{{/with}}{{/form}}`;
-  const stale = { ...refused({ a: 'mine', p: 'secret' }, {}), typed: (value: string) => `You: ${value}` };
-  expect(await printed(source, { refused: stale })).toContain('value="stored">You: mine</form>');
+  const staleForm = {
+    ...refusedForm({ a: 'mine', p: 'secret' }, {}),
+    typed: (value: string) => `You: ${value}`,
+  };
+  expect(await renderForm(source, { refused: staleForm })).toContain('value="stored">You: mine</form>');
 });
 
-test('what folds away something to be looked at is open', async () => {
+test('collapsed section with an error is opened', async () => {
   const source = `{{#fold class="f"}}a{{/fold}}{{#fold}}{{#form action="/to"}}{{#fold}}{{#with (control name="a")}}${input}{{/with}}{{/fold}}{{#fold}}{{#with (control name="b")}}${input}{{/with}}{{/fold}}{{/form}}{{/fold}}`;
-  const html = await printed(source, { refused: refused({ a: 'typed', b: '' }, {}) });
+  const html = await renderForm(source, { refused: refusedForm({ a: 'typed', b: '' }, {}) });
   expect(html.match(/<details[^>]*>/g)).toEqual([
     '<details class="f">',
     '<details open>',
@@ -106,13 +111,15 @@ test('what folds away something to be looked at is open', async () => {
   ]);
 });
 
-test('a control says what its field takes, and keeps what its model says', async () => {
-  const declared = new Map([
+test('control takes its limits from the field and keeps those of its model', async () => {
+  const declaredFields = new Map([
     ['n', { required: true, type: 'number', min: '1', max: '9' } as const],
     ['t', { maxlength: '5', pattern: '[a-z]+' }],
   ]);
   const source = `{{#form action="/to"}}{{#with (control name="n")}}${input}{{/with}}{{#with (control name="t" required=true)}}${input}{{/with}}{{#with (control name="t" type="textarea")}}{{attributes}}{{/with}}{{#with (control name="t" type="checkbox")}}{{attributes}}{{/with}}{{/form}}`;
-  expect(await printed(source, { declaredAt: (action) => (action === '/to' ? declared : null) })).toContain(
+  expect(
+    await renderForm(source, { declaredAt: (action) => (action === '/to' ? declaredFields : null) }),
+  ).toContain(
     '<input id="n" type="number" value="" required min="1" max="9"><input id="t" type="text" value="" required maxlength="5" pattern="[a-z]+"> maxlength="5"</form>',
   );
 });

@@ -23,8 +23,8 @@ async function render(
   }
 }
 
-describe('url', () => {
-  const here = { path: '/log', query: { model: 'a b', page: '3' } };
+describe('url helper', () => {
+  const currentPage = { path: '/log', query: { model: 'a b', page: '3' } };
 
   test.each([
     ['{{{url page="4"}}}', '/log?model=a+b&page=4'],
@@ -32,31 +32,31 @@ describe('url', () => {
     ['{{{url page=absent model=absent}}}', '/log'],
     ['{{{url "/keys" status="active & new"}}}', '/keys?status=active+%26+new'],
     ['{{{url "/keys"}}}', '/keys'],
-  ])('%s is %s', async (source, expected) => {
-    expect(await render(source, {}, here)).toBe(expected);
+  ])('%s returns %s', async (source, expected) => {
+    expect(await render(source, {}, currentPage)).toBe(expected);
   });
 
-  test('what a visitor wrote into the query cannot leave the attribute', async () => {
+  test('query values cannot break out of the attribute', async () => {
     const html = await render('<a href="{{url page="2"}}">', {}, { path: '/', query: { q: '"><script>' } });
     expect(html).not.toContain('<script>');
     expect(html.match(/"/g)).toHaveLength(2);
   });
 });
 
-test('figures that are not known are a dash, and zero is zero', async () => {
+test('unknown figures are a dash, and zero is zero', async () => {
   const source =
     '{{money a}} {{cost a}} {{number a}} {{percent a}} {{latency a}} {{compact a}} {{time a "full"}} {{number zero}}';
   expect(await render(source, { a: null, zero: 0 })).toBe('– – – – – – – 0');
 });
 
-test('a large count is short to look at and whole to those who ask', async () => {
+test('large count is abbreviated with the exact value as a tooltip', async () => {
   expect(await render('{{compact n}}', { n: 1_234_567 })).toBe(
     '<data value="1234567" title="1,234,567">1.2M</data>',
   );
   expect(await render('{{compact n}}', { n: 99_999 })).toBe('99,999');
 });
 
-test('a time is shown in the zone of the reader and is UTC to machines', async () => {
+test("time is displayed in the reader's zone with a UTC datetime attribute", async () => {
   const html = await render(
     '{{time at "full"}}',
     { at: new Date('2026-11-20T23:30:00Z') },
@@ -67,30 +67,30 @@ test('a time is shown in the zone of the reader and is UTC to machines', async (
   );
 });
 
-test('messages choose the plural of their language', async () => {
+test('messages use the plural of their language', async () => {
   const source = '{{t "message.tokens" count=n}}';
   expect(await render(source, { n: 1 })).toBe('1 token');
   expect(await render(source, { n: 1200 })).toBe('1,200 tokens');
   expect(await render(source, { n: 0 }, { locale: 'fr' })).toBe('0 jeton');
 });
 
-test('a value inside a message is escaped like any other', async () => {
+test('values in a message are escaped', async () => {
   expect(await render('{{t "action.copy-value" value=v}}', { v: '<i>' })).toBe('Copy &lt;i&gt;');
 });
 
-test('data for a script stays inside its attribute', async () => {
+test('script data stays inside its attribute', async () => {
   const html = await render("<p data-x='{{json v}}'>", { v: { a: "'><b>" } });
   expect(html).not.toContain('<b>');
 });
 
-test('small tools', async () => {
+test('small helpers return their values', async () => {
   expect(await render('{{#if (and 1 (not 0) (eq "a" "a"))}}yes{{/if}}{{or "" "b"}}{{join "c" 1}}')).toBe(
     'yesbc1',
   );
   expect(await render('{{#each (list (object a=1) (object a=2))}}{{a}}{{/each}}')).toBe('12');
 });
 
-test('a long code may go on in the next line after a mark, and stays text', async () => {
+test('long code can wrap after a separator and is still plain text', async () => {
   expect(await render('{{breakable code}}', { code: 'rate_limit_<b>' })).toBe(
     'rate_<wbr>limit_<wbr>&lt;b&gt;',
   );

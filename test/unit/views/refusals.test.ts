@@ -6,7 +6,7 @@ const texts = JSON.parse(readFileSync(join(project, 'locales', 'en.json'), 'utf8
   readonly refused: Readonly<Record<string, string>>;
 };
 
-/** Modules whose refusals people read on pages. */
+/** Modules whose refusals users see on pages. */
 const modules = [
   'admin',
   'alerts',
@@ -23,8 +23,8 @@ const modules = [
   'web',
 ];
 
-/** Programs alone are told these: commands, the API with a key, the payment processor. */
-const forPrograms = [
+/** Refusals for programs only: commands, the API with a key, the payment processor. */
+const programOnlyPaths = [
   'src/autorouter/choice/',
   'src/billing/engine/escrow/refusal.ts',
   'src/catalogue/rerate.ts',
@@ -37,8 +37,8 @@ const forPrograms = [
   'src/web/idempotency/idempotency.ts',
 ];
 
-/** Not yet told by reasons. */
-const awaiting = [
+/** Modules not yet converted to reasons. */
+const unconvertedPaths = [
   'src/admin/catalogue/',
   'src/catalogue/',
   'src/billing/',
@@ -48,49 +48,51 @@ const awaiting = [
   'src/web/',
 ];
 
-/** The page that is not there says so by itself, and so does a form at each field that is missing. */
-const saidByCode = /^'(?:not_found|missing_fields)'/;
+/** A missing page has its own text, and so has a form with missing fields. */
+const explainedByCode = /^'(?:not_found|missing_fields)'/;
 
-const sourcesOf = (module: string) =>
+const sourceFilesOf = (module: string) =>
   readdirSync(join(project, 'src', module), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
     .map((entry) => relative(project, join(entry.parentPath, entry.name)))
     .map((path) => ({ path, text: readFileSync(join(project, path), 'utf8') }));
-const sources = modules.flatMap(sourcesOf);
+const sources = modules.flatMap(sourceFilesOf);
 
-/** The arguments of each call of `fault`, as they are written. */
-function faultsIn(text: string): string[] {
+/** Returns the source text of the arguments of each `fault` call. */
+function faultArgumentsIn(text: string): string[] {
   return [...text.matchAll(/\bfault\(/g)].map(({ index }) => {
-    const begin = index + 'fault('.length;
+    const start = index + 'fault('.length;
     let depth = 1;
-    let end = begin;
+    let end = start;
     for (; depth > 0 && end < text.length; end += 1)
       depth += text[end] === '(' ? 1 : text[end] === ')' ? -1 : 0;
-    return text.slice(begin, end - 1);
+    return text.slice(start, end - 1);
   });
 }
 
-test('what a page refuses has a reason, so that people read it in their language', () => {
-  const inEnglishOnly = sources
-    .filter(({ path }) => ![...forPrograms, ...awaiting].some((prefix) => path.startsWith(prefix)))
-    .flatMap(({ path, text }) => faultsIn(text).map((call) => ({ path, call })))
-    .filter(({ call }) => /\bmessage\b/.test(call) && !/\breason\b/.test(call) && !saidByCode.test(call))
+test('every refusal on a page has a reason that can be translated', () => {
+  const untranslatable = sources
+    .filter(
+      ({ path }) => ![...programOnlyPaths, ...unconvertedPaths].some((prefix) => path.startsWith(prefix)),
+    )
+    .flatMap(({ path, text }) => faultArgumentsIn(text).map((call) => ({ path, call })))
+    .filter(({ call }) => /\bmessage\b/.test(call) && !/\breason\b/.test(call) && !explainedByCode.test(call))
     .map(({ path, call }) => `${path}: ${/message[\s\S]{0,90}/.exec(call)?.[0].replaceAll(/\s+/g, ' ')}`);
-  expect(inEnglishOnly).toEqual([]);
+  expect(untranslatable).toEqual([]);
 });
 
-test('every reason has its text', () => {
-  const named = [...sources, ...sourcesOf('kernel')].flatMap(({ text }) =>
+test('every reason has a text and every text is used', () => {
+  const usedReasons = [...sources, ...sourceFilesOf('kernel')].flatMap(({ text }) =>
     [...text.matchAll(/\breason: '([a-z][a-z-]*)'/g)].map(([, reason]) => reason ?? ''),
   );
-  const known = new Set(Object.keys(texts.refused).map((key) => key.replace(/_(one|other)$/, '')));
+  const knownReasons = new Set(Object.keys(texts.refused).map((key) => key.replace(/_(one|other)$/, '')));
   const faults = new Set(
     sources.flatMap(({ text }) =>
-      faultsIn(text).flatMap((call) =>
+      faultArgumentsIn(text).flatMap((call) =>
         [...call.matchAll(/\breason: '([a-z-]+)'/g)].map(([, reason]) => reason ?? ''),
       ),
     ),
   );
-  expect([...faults].filter((reason) => !known.has(reason))).toEqual([]);
-  expect([...known].filter((reason) => !named.includes(reason))).toEqual([]);
+  expect([...faults].filter((reason) => !knownReasons.has(reason))).toEqual([]);
+  expect([...knownReasons].filter((reason) => !usedReasons.includes(reason))).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { scatterChart, type ScatterInput } from '../../../src/views';
 
-const range = (value: number) => ({ value, low: value * 0.9, high: value * 1.1 });
+const valueWithRange = (value: number) => ({ value, low: value * 0.9, high: value * 1.1 });
 const input = (points: readonly [name: string, cost: number, score: number][]): ScatterInput => ({
   title: 'Quality and cost',
   xLabel: 'Cost',
@@ -9,19 +9,19 @@ const input = (points: readonly [name: string, cost: number, score: number][]): 
   points: points.map(([name, cost, score], slot) => ({
     name,
     slot: slot + 1,
-    x: range(cost),
-    y: range(score),
+    x: valueWithRange(cost),
+    y: valueWithRange(score),
   })),
   path: { name: 'Dial', stops: [{ label: '5', x: 1_000, y: 70, current: true }] },
   formatX: String,
   formatY: String,
 });
 
-test('there is no picture of fewer than two models', () => {
+test('no chart is drawn for fewer than two models', () => {
   expect(scatterChart(input([['one', 1_000, 70]]))).toBeNull();
 });
 
-test('the dearer is further right, the better is higher, and the setting in force is marked', () => {
+test('more expensive is right, better is higher and the current setting is marked', () => {
   const chart = scatterChart(
     input([
       ['cheap', 100, 40],
@@ -29,7 +29,7 @@ test('the dearer is further right, the better is higher, and the setting in forc
     ]),
   );
   const [first, second] = chart?.points ?? [];
-  // The highest comes first.
+  // The highest point is listed first.
   expect([first?.label.text, second?.label.text]).toEqual(['dear', 'cheap']);
   expect(first?.x).toBeGreaterThan(second?.x ?? NaN);
   expect(first?.y).toBeLessThan(second?.y ?? NaN);
@@ -37,7 +37,7 @@ test('the dearer is further right, the better is higher, and the setting in forc
   expect(chart?.current).toBe('5');
 });
 
-test('everything stays inside the plot, in its range, whatever the figures', () => {
+test('every point is inside the plot and within its range for any figures', () => {
   const points = fc.array(
     fc.tuple(
       fc.string({ minLength: 1, maxLength: 8 }),
@@ -47,12 +47,12 @@ test('everything stays inside the plot, in its range, whatever the figures', () 
     { minLength: 2, maxLength: 12 },
   );
   fc.assert(
-    fc.property(points, (given) => {
-      const chart = scatterChart(input(given));
+    fc.property(points, (inputPoints) => {
+      const chart = scatterChart(input(inputPoints));
       for (const { x, y, left, right, top, bottom } of chart?.points ?? []) {
-        for (const place of [x, left, right]) {
-          expect(place).toBeGreaterThanOrEqual(0);
-          expect(place).toBeLessThanOrEqual(100);
+        for (const coordinate of [x, left, right]) {
+          expect(coordinate).toBeGreaterThanOrEqual(0);
+          expect(coordinate).toBeLessThanOrEqual(100);
         }
         expect(left).toBeLessThanOrEqual(x);
         expect(right).toBeGreaterThanOrEqual(x);
@@ -66,7 +66,7 @@ test('everything stays inside the plot, in its range, whatever the figures', () 
   );
 });
 
-test('names of points that lie together stand below one another', () => {
+test('labels of overlapping points are stacked', () => {
   const chart = scatterChart(
     input([
       ['one', 1_000, 80],

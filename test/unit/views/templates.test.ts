@@ -10,7 +10,7 @@ const definitions = [modelFields, keyFields];
 
 const project = join(__dirname, '..', '..', '..');
 
-function filesBelow(folder: string, ending: string): [name: string, text: string][] {
+function readFilesBelow(folder: string, ending: string): [name: string, text: string][] {
   const root = join(project, folder);
   return readdirSync(root, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
@@ -18,10 +18,10 @@ function filesBelow(folder: string, ending: string): [name: string, text: string
     .map((path) => [relative(project, path), readFileSync(path, 'utf8')]);
 }
 
-const templates = filesBelow('views', '.hbs');
+const templates = readFilesBelow('views', '.hbs');
 
-describe('no template contains what is forbidden', () => {
-  /** Mail programs read no sheet of ours, so the mail layout carries its own. */
+describe('Forbidden template content', () => {
+  /** Mail clients load no external style sheet, so the mail layout contains its own. */
   const styleElementAllowed = ['views/layouts/mail.hbs'];
 
   const forbidden: [what: string, pattern: RegExp, allowed?: string[]][] = [
@@ -41,8 +41,8 @@ describe('no template contains what is forbidden', () => {
   });
 });
 
-describe('templates are written by the rules', () => {
-  const faults: [what: string, pattern: RegExp][] = [
+describe('Template rules', () => {
+  const ruleViolations: [what: string, pattern: RegExp][] = [
     ['a tab or a carriage return', /[\t\r]/],
     ['a space at the end of a line', / $/m],
     ['an indentation by an odd number of spaces', /^(?: {2})* \S/m],
@@ -50,7 +50,7 @@ describe('templates are written by the rules', () => {
     ['a last line without an end, or an empty one after it', /\n(?:[^\n]+|\n)$/],
   ];
 
-  test.each(faults)('without %s', (_what, pattern) => {
+  test.each(ruleViolations)('no template has %s', (_what, pattern) => {
     const offenders = templates.filter(([, text]) => pattern.test(text));
     expect(offenders.map(([name]) => name)).toEqual([]);
   });
@@ -74,18 +74,18 @@ function nodesOf(value: unknown): AstNode[] {
 
 const parsed = templates.map(([name, text]) => ({ name, nodes: nodesOf(Handlebars.parse(text)) }));
 
-test('no template prints a property that has the name of a helper', () => {
+test('no template prints a property named like a helper', () => {
   const helpers = Object.keys(createHelpers((name) => name));
-  const clashes = parsed.flatMap(({ name, nodes }) =>
+  const conflicts = parsed.flatMap(({ name, nodes }) =>
     nodes
       .filter((node) => node.type === 'MustacheStatement' && node.params?.length === 0 && !node.hash)
       .filter((node) => helpers.includes(node.path?.original ?? ''))
       .map((node) => `${name}: ${node.path?.original}`),
   );
-  expect(clashes).toEqual([]);
+  expect(conflicts).toEqual([]);
 });
 
-test('every partial, layout, icon and asset that is named exists', () => {
+test('every referenced partial, layout, icon and asset exists', () => {
   const partials = templates.flatMap(([name]) => /^views\/partials\/(.*)\.hbs$/.exec(name)?.[1] ?? []);
   const layouts = templates.flatMap(([name]) => /^views\/layouts\/(.*)\.hbs$/.exec(name)?.[1] ?? []);
   const symbols = [...readFileSync(join(project, 'public/icons.svg'), 'utf8').matchAll(/id="([^"]+)"/g)].map(
@@ -107,11 +107,11 @@ test('every partial, layout, icon and asset that is named exists', () => {
   expect(missing).toEqual([]);
 });
 
-test('every partial is shown in the gallery, or is a part of one that is', () => {
-  const used = new Set<string>();
+test('every partial is displayed in the gallery or part of one that is', () => {
+  const usedPartials = new Set<string>();
   const visit = (name: string): void => {
-    if (used.has(name)) return;
-    used.add(name);
+    if (usedPartials.has(name)) return;
+    usedPartials.add(name);
     const file = parsed.find((template) => template.name === name);
     for (const node of file?.nodes ?? []) {
       const partial = node.type.startsWith('Partial') ? node.name?.original : undefined;
@@ -119,7 +119,7 @@ test('every partial is shown in the gallery, or is a part of one that is', () =>
     }
   };
   visit('views/pages/dev/components.hbs');
-  const partsOfPages = [
+  const pageOnlyPartials = [
     'views/partials/act.hbs',
     'views/partials/chat-alert.hbs',
     'views/partials/chat-files.hbs',
@@ -140,13 +140,13 @@ test('every partial is shown in the gallery, or is a part of one that is', () =>
     'views/partials/rate-field.hbs',
     'views/partials/rate-fields.hbs',
   ];
-  const all = templates.map(([name]) => name).filter((name) => name.startsWith('views/partials/'));
-  expect(all.filter((name) => !used.has(name))).toEqual(partsOfPages);
+  const allPartials = templates.map(([name]) => name).filter((name) => name.startsWith('views/partials/'));
+  expect(allPartials.filter((name) => !usedPartials.has(name))).toEqual(pageOnlyPartials);
 });
 
-type Messages = { [key: string]: string | Messages };
+type MessageTree = { [key: string]: string | MessageTree };
 
-function flatten(messages: Messages, prefix = ''): [key: string, text: string][] {
+function flatten(messages: MessageTree, prefix = ''): [key: string, text: string][] {
   return Object.entries(messages).flatMap(([key, value]) =>
     typeof value === 'string'
       ? [[prefix + key, value] as [string, string]]
@@ -154,12 +154,12 @@ function flatten(messages: Messages, prefix = ''): [key: string, text: string][]
   );
 }
 
-describe('messages', () => {
+describe('Message catalogues', () => {
   const catalogues = new Map(
     locales.map((locale) => [
       locale,
       new Map(
-        flatten(JSON.parse(readFileSync(join(project, 'locales', `${locale}.json`), 'utf8')) as Messages),
+        flatten(JSON.parse(readFileSync(join(project, 'locales', `${locale}.json`), 'utf8')) as MessageTree),
       ),
     ]),
   );
@@ -168,42 +168,44 @@ describe('messages', () => {
     new Set([...(catalogues.get(locale)?.keys() ?? [])].map((key) => key.replace(plural, '')));
   const english = keysOf('en');
 
-  test.each(locales)('%s has every key and no other', (locale) => {
+  test.each(locales)('%s has exactly the keys of English', (locale) => {
     expect([...keysOf(locale)].sort()).toEqual([...english].sort());
   });
 
   test.each(locales)('%s has every plural form of its language', (locale) => {
     const messages = catalogues.get(locale) ?? new Map<string, string>();
-    const counted = [...messages.keys()]
+    const pluralKeys = [...messages.keys()]
       .filter((key) => plural.test(key))
       .map((key) => key.replace(plural, ''));
     const { pluralCategories } = new Intl.PluralRules(locale).resolvedOptions();
-    const expected = [...new Set(counted)].flatMap((key) => pluralCategories.map((form) => `${key}_${form}`));
+    const expected = [...new Set(pluralKeys)].flatMap((key) =>
+      pluralCategories.map((form) => `${key}_${form}`),
+    );
     expect(expected.filter((key) => !messages.has(key))).toEqual([]);
   });
 
-  test.each(locales)('%s names the same values as English, and is not left in English', (locale) => {
+  test.each(locales)('%s uses the same placeholders as English and is translated', (locale) => {
     const messages = catalogues.get(locale) ?? new Map<string, string>();
     const valuesIn = (text: string): string[] => (text.match(/\{\{[^}]+\}\}/g) ?? []).sort();
-    const different = [...messages].filter(([key, text]) => {
+    const differingKeys = [...messages].filter(([key, text]) => {
       const original =
         catalogues.get('en')?.get(key) ?? catalogues.get('en')?.get(key.replace(plural, '_other'));
       return JSON.stringify(valuesIn(text)) !== JSON.stringify(valuesIn(original ?? ''));
     });
-    expect(different).toEqual([]);
-    const same = [...messages].filter(
+    expect(differingKeys).toEqual([]);
+    const untranslatedKeys = [...messages].filter(
       ([key, text]) => catalogues.get('en')?.get(key) === text && text.split(' ').length > 3,
     );
-    expect(locale === 'en' ? [] : same).toEqual([]);
+    expect(locale === 'en' ? [] : untranslatedKeys).toEqual([]);
   });
 
-  test('every key that is used exists, and every key is used', () => {
-    const sources = [...templates, ...filesBelow('src', '.ts')];
-    const translated = parsed.flatMap(({ nodes }) => nodes.filter((node) => node.path?.original === 't'));
-    const literal = translated.flatMap(({ params }) =>
+  test('every key in use exists, and every key is used', () => {
+    const allSources = [...templates, ...readFilesBelow('src', '.ts')];
+    const translateCalls = parsed.flatMap(({ nodes }) => nodes.filter((node) => node.path?.original === 't'));
+    const literalKeys = translateCalls.flatMap(({ params }) =>
       params?.[0]?.type === 'StringLiteral' ? [String(params[0].original)] : [],
     );
-    const prefixes = translated.flatMap(({ params }) => {
+    const prefixes = translateCalls.flatMap(({ params }) => {
       const [first] = params?.[0]?.params ?? [];
       return first?.type === 'StringLiteral' ? [String(first.original)] : [];
     });
@@ -213,18 +215,18 @@ describe('messages', () => {
       ),
     );
     prefixes.push(...labels);
-    // A key that is put together in the source begins with a fixed part.
-    const joined = sources.flatMap(([, text]) =>
+    // A key composed in the source starts with a fixed prefix.
+    const composedPrefixes = allSources.flatMap(([, text]) =>
       [...text.matchAll(/`([a-z][\w-]*\.(?:[\w-]+\.)*)\$\{/g)].map(([, prefix]) => prefix ?? ''),
     );
-    prefixes.push(...joined.filter((prefix) => [...english].some((key) => key.startsWith(prefix))));
-    const ofControls = definitions.flatMap(textKeysOf);
-    expect([...literal, ...ofControls].filter((key) => !english.has(key))).toEqual([]);
+    prefixes.push(...composedPrefixes.filter((prefix) => [...english].some((key) => key.startsWith(prefix))));
+    const controlKeys = definitions.flatMap(textKeysOf);
+    expect([...literalKeys, ...controlKeys].filter((key) => !english.has(key))).toEqual([]);
     expect(prefixes.filter((prefix) => ![...english].some((key) => key.startsWith(prefix)))).toEqual([]);
-    const used = (key: string): boolean =>
-      ofControls.includes(key) ||
+    const isUsed = (key: string): boolean =>
+      controlKeys.includes(key) ||
       prefixes.some((prefix) => key.startsWith(prefix)) ||
-      sources.some(([, text]) => text.includes(`'${key}'`) || text.includes(`"${key}"`));
-    expect([...english].filter((key) => !used(key))).toEqual([]);
+      allSources.some(([, text]) => text.includes(`'${key}'`) || text.includes(`"${key}"`));
+    expect([...english].filter((key) => !isUsed(key))).toEqual([]);
   });
 });

@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-function write(files: Record<string, string>): void {
+function writeViews(files: Record<string, string>): void {
   for (const [name, source] of Object.entries(files)) {
     const path = join(folder, `${name}.hbs`);
     mkdirSync(dirname(path), { recursive: true });
@@ -20,7 +20,7 @@ function write(files: Record<string, string>): void {
 }
 
 function engineOf(files: Record<string, string>, cache = true): Promise<ViewEngine> {
-  write(files);
+  writeViews(files);
   return createViewEngine({
     viewsFolder: folder,
     publicFolder: join(project, 'public'),
@@ -32,7 +32,7 @@ function engineOf(files: Record<string, string>, cache = true): Promise<ViewEngi
 
 const context = defaultViewContext();
 
-test('a view is put into its layout, and that into its own', async () => {
+test('view is inserted into its layout, and the layout into its own', async () => {
   const engine = await engineOf({
     'layouts/outer': '<title>{{@sections.title}} · {{@view.brandName}}</title>{{@body}}',
     'layouts/inner': '{{!< outer}}\n<main>{{@body}}</main>',
@@ -43,12 +43,12 @@ test('a view is put into its layout, and that into its own', async () => {
   );
 });
 
-test('a fragment comes without its layouts', async () => {
+test('fragment is rendered without its layouts', async () => {
   const engine = await engineOf({ 'layouts/outer': '[{{@body}}]', 'pages/one': '{{!< outer}}\n<p>1</p>' });
   expect(engine.render('pages/one', {}, { ...context, fragment: true })).toBe('<p>1</p>');
 });
 
-test('sections of one rendering do not reach the next', async () => {
+test('sections of a rendering do not leak into the next', async () => {
   const engine = await engineOf({
     'layouts/outer': '({{@sections.title}}){{@body}}',
     'pages/titled': '{{!< outer}}\n{{#section "title"}}T{{/section}}a',
@@ -58,7 +58,7 @@ test('sections of one rendering do not reach the next', async () => {
   expect(engine.render('pages/untitled', {}, context)).toBe('()b');
 });
 
-test('a partial keeps the lines of what it prints', async () => {
+test('partial keeps the line breaks of its output', async () => {
   const engine = await engineOf({
     'partials/code': '<pre>{{text}}</pre>',
     'pages/one': '<div>\n    {{> code this}}\n</div>',
@@ -66,19 +66,19 @@ test('a partial keeps the lines of what it prints', async () => {
   expect(engine.render('pages/one', { text: 'a\nb' }, context)).toContain('<pre>a\nb</pre>');
 });
 
-test('a template sees nothing that an object inherits', async () => {
-  const complaint = jest.spyOn(console, 'error').mockImplementation(() => undefined);
-  class Account {
+test('template cannot read inherited properties', async () => {
+  const consoleError = jest.spyOn(console, 'error').mockImplementation(() => undefined);
+  class AccountWithSecret {
     get secret(): string {
       return 'hidden';
     }
   }
   const engine = await engineOf({ 'pages/one': '[{{account.secret}}{{account.constructor.name}}]' });
-  expect(engine.render('pages/one', { account: new Account() }, context)).toBe('[]');
-  complaint.mockRestore();
+  expect(engine.render('pages/one', { account: new AccountWithSecret() }, context)).toBe('[]');
+  consoleError.mockRestore();
 });
 
-test('a misspelt helper, view or asset is an error and not a gap', async () => {
+test('misspelt helper, view or asset is an error instead of empty output', async () => {
   const engine = await engineOf({ 'pages/helper': '{{mony "1"}}', 'pages/asset': '{{asset "absent.css"}}' });
   expect(() => engine.render('pages/helper', {}, context)).toThrow(/unknown helper mony/);
   expect(() => engine.render('pages/asset', {}, context)).toThrow('There is no asset named "absent.css"');
@@ -88,32 +88,38 @@ test('a misspelt helper, view or asset is an error and not a gap', async () => {
 test.each([
   [false, 'new'],
   [true, 'old'],
-])('with cache %s a changed template gives the %s text', async (cache, expected) => {
+])('changed template with cache %s renders the %s text', async (cache, expected) => {
   const engine = await engineOf({ 'pages/one': 'old' }, cache);
   expect(engine.render('pages/one', {}, context)).toBe('old');
-  write({ 'pages/one': 'new' });
+  writeViews({ 'pages/one': 'new' });
   expect(engine.render('pages/one', {}, context)).toBe(expected);
 });
 
-describe('as the engine of Express', () => {
-  type Render = (path: string, options: object, done: (error: unknown, html?: string) => void) => void;
+describe('Express view engine', () => {
+  type RenderFunction = (
+    path: string,
+    options: object,
+    done: (error: unknown, html?: string) => void,
+  ) => void;
 
-  async function attached(
+  async function attachEngine(
     files: Record<string, string>,
-  ): Promise<{ render: Render; settings: Map<string, unknown> }> {
+  ): Promise<{ render: RenderFunction; settings: Map<string, unknown> }> {
     const engine = await engineOf(files);
     const settings = new Map<string, unknown>();
-    let render: Render | undefined;
+    let renderView: RenderFunction | undefined;
     engine.attach({
-      engine: (_extension, given) => (render = given),
+      engine: (_extension, renderFunction) => (renderView = renderFunction),
       set: (name, value) => settings.set(name, value),
     });
-    if (!render) throw new Error('the engine was not registered');
-    return { render, settings };
+    if (!renderView) throw new Error('the engine was not registered');
+    return { render: renderView, settings };
   }
 
-  test('it renders in the context of the response', async () => {
-    const { render, settings } = await attached({ 'pages/one': '{{t "action.copy"}} {{name}} {{settings}}' });
+  test('renders in the context of the response', async () => {
+    const { render, settings } = await attachEngine({
+      'pages/one': '{{t "action.copy"}} {{name}} {{settings}}',
+    });
     const done = jest.fn();
     const viewContext = defaultViewContext({ locale: 'de' });
     render(join(folder, 'pages/one.hbs'), { name: 'n', settings: 'private', viewContext }, done);
@@ -121,8 +127,8 @@ describe('as the engine of Express', () => {
     expect(settings.get('views')).toBe(folder);
   });
 
-  test('a failure reaches Express, and only once', async () => {
-    const { render } = await attached({ 'pages/one': '{{asset "absent.css"}}' });
+  test('reports an error to Express exactly once', async () => {
+    const { render } = await attachEngine({ 'pages/one': '{{asset "absent.css"}}' });
     const done = jest.fn();
     render(join(folder, 'pages/one.hbs'), {}, done);
     expect(done).toHaveBeenCalledTimes(1);

@@ -1,9 +1,9 @@
 import type { Settings } from '../../../src/platform';
 import { cookieOf, sessionCookieName, setCookie } from '../../../src/web';
 
-const behind = (baseUrl: string) => ({ baseUrl }) as Settings;
-const secure = behind('https://portal.example');
-const plain = behind('http://localhost:3000');
+const settingsFor = (baseUrl: string) => ({ baseUrl }) as Settings;
+const httpsSettings = settingsFor('https://portal.example');
+const httpSettings = settingsFor('http://localhost:3000');
 
 test.each([
   ['a=1', 'a', '1'],
@@ -19,23 +19,25 @@ test.each([
   ['', 'a', null],
   ['=1', 'a', null],
   ['__proto__=1', '__proto__', '1'],
-])('in %j, %s is %j', (cookie, name, value) => {
+])('cookie header %j: value of %s is %j', (cookie, name, value) => {
   expect(cookieOf({ cookie }, name)).toBe(value);
 });
 
-test('no header, no cookie', () => {
+test('missing cookie header yields no value', () => {
   expect(cookieOf({}, 'a')).toBeNull();
 });
 
-test('behind https a session cookie is bound to its host and never leaves it unencrypted', () => {
-  expect(setCookie(secure, sessionCookieName(secure), 'token')).toBe(
+test('session cookie is host-bound and secure over https', () => {
+  expect(setCookie(httpsSettings, sessionCookieName(httpsSettings), 'token')).toBe(
     '__Host-svc_session=token; Path=/; SameSite=Lax; HttpOnly; Secure',
   );
 });
 
-test('without https it has to do without', () => {
-  expect(setCookie(plain, sessionCookieName(plain), 'token', { maxAgeSeconds: 60 })).toBe(
+test('session cookie has no host prefix without https', () => {
+  expect(setCookie(httpSettings, sessionCookieName(httpSettings), 'token', { maxAgeSeconds: 60 })).toBe(
     'svc_session=token; Path=/; SameSite=Lax; HttpOnly; Max-Age=60',
   );
-  expect(setCookie(plain, 'choice', 'x', { readableByScripts: true })).toBe('choice=x; Path=/; SameSite=Lax');
+  expect(setCookie(httpSettings, 'choice', 'x', { readableByScripts: true })).toBe(
+    'choice=x; Path=/; SameSite=Lax',
+  );
 });

@@ -5,9 +5,9 @@ const cellOf = (text: string): string => {
   return line.startsWith('"') ? line.slice(1, -1).replaceAll('""', '"') : line;
 };
 
-/** OWASP, "CSV Injection": also after blanks, in full width, and behind what is not shown. */
+/** OWASP, "CSV Injection": also after whitespace, in full width, and after invisible characters. */
 const openers = ['=', '+', '-', '@', '\uff1d', '\uff0b', '\uff0d', '\uff20'];
-const before = [
+const prefixes = [
   '',
   ' ',
   '  ',
@@ -23,15 +23,15 @@ const before = [
   ' \u200b',
 ];
 
-test.each(openers)('no cell begins a formula by %j, in any spelling', (opener) => {
-  for (const blank of before) {
-    const text = `${blank}${opener}HYPERLINK("x")`;
+test.each(openers)('no cell starts a formula with %j in any spelling', (opener) => {
+  for (const prefix of prefixes) {
+    const text = `${prefix}${opener}HYPERLINK("x")`;
     expect(cellOf(text)).toBe(`'${text}`);
   }
 });
 
 test.each(['-5', '-0.25', '1e6', 'a-b', 'a=b', 'me@example.com', '2026-11-26', '{"a":-1}', 'a, -b', 'a;b'])(
-  '%j stays as it is',
+  '%j is unchanged',
   (text) => {
     expect(cellOf(text)).toBe(text);
   },

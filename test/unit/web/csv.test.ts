@@ -28,33 +28,33 @@ test.each<[unknown, string]>([
   ['\0=1+1', "'=1+1"],
   ['=HYPERLINK("http://x","y")', '"\'=HYPERLINK(""http://x"",""y"")"'],
   ['=1,2', '"\'=1,2"'],
-])('%j', (value, expected) => {
+])('%j is written as expected', (value, expected) => {
   expect(csvLine([value])).toBe(`${expected}\r\n`);
 });
 
-test('columns stay apart', () => {
+test('columns stay separate', () => {
   expect(csvLine(['a', 'b,c', null, 1])).toBe('a,"b,c",,1\r\n');
 });
 
-/** Reads a line the way RFC 4180 says. */
-function read(line: string): string[] {
+/** Parses a line according to RFC 4180. */
+function parseLine(line: string): string[] {
   const cells = [''];
-  let quoted = false;
+  let isQuoted = false;
   for (const character of line.slice(0, -2)) {
-    if (character === '"') quoted = !quoted;
-    if (character === ',' && !quoted) cells.push('');
+    if (character === '"') isQuoted = !isQuoted;
+    if (character === ',' && !isQuoted) cells.push('');
     else cells[cells.length - 1] += character;
   }
   return cells.map((cell) => (cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell));
 }
 
-test('what is written is read again, but for a quote in front of what a spreadsheet would run', () => {
+test('cells are parsed back unchanged except for the quote before a formula', () => {
   const cell = fc.string({ unit: 'grapheme', minLength: 1 }).filter((text) => !text.includes('\0'));
   fc.assert(
     fc.property(fc.array(cell, { minLength: 1, maxLength: 5 }), (cells) => {
-      const again = read(csvLine(cells));
-      expect(again.map((text, at) => (text === `'${cells[at]}` ? cells[at] : text))).toEqual(cells);
-      for (const text of again) expect(text).not.toMatch(/^[=+@\t\r]/);
+      const parsedCells = parseLine(csvLine(cells));
+      expect(parsedCells.map((text, at) => (text === `'${cells[at]}` ? cells[at] : text))).toEqual(cells);
+      for (const text of parsedCells) expect(text).not.toMatch(/^[=+@\t\r]/);
     }),
   );
 });

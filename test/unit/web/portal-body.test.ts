@@ -16,31 +16,34 @@ test.each([
   ['a=%C3%A9&%C3%A9=1', { a: 'é', é: '1' }],
   ['a[b]=1&a.b=2', { 'a[b]': '1', 'a.b': '2' }],
   ['toString=1&constructor=2', { toString: '1', constructor: '2' }],
-])('%j', (text, expected) => {
+])('%j is parsed as expected', (text, expected) => {
   expect({ ...(form(text) as object) }).toEqual(expected);
 });
 
-test('a field named like the prototype is a field, and lists of it are lists', () => {
+test('field named like the prototype is an ordinary field, also in lists', () => {
   const value = form('__proto__=1&__proto__=2') as object;
   expect(Object.getPrototypeOf(value)).toBeNull();
   expect(Object.entries(value)).toEqual([['__proto__', ['1', '2']]]);
   expect({}).not.toHaveProperty('1');
 });
 
-test('a thousand fields and no more', () => {
+test('body with more than a thousand fields is rejected', () => {
   const fields = (count: number) => Array.from({ length: count }, (_, at) => `f${at}=${at}`).join('&');
   expect(Object.keys(form(fields(1_000)) as object)).toHaveLength(1_000);
   expect(() => form(fields(1_001))).toThrow('at most 1000 fields');
 });
 
-test.each(['[1]', 'null', '1', '"text"', '{', ''])('JSON that is no object: %j', async (text) => {
-  await expect(parseBody(Buffer.from(text), 'application/json')).rejects.toMatchObject({
-    code: 'invalid_json',
-  });
-});
+test.each(['[1]', 'null', '1', '"text"', '{', ''])(
+  'JSON that is not an object is rejected: %j',
+  async (text) => {
+    await expect(parseBody(Buffer.from(text), 'application/json')).rejects.toMatchObject({
+      code: 'invalid_json',
+    });
+  },
+);
 
 test.each(['', 'text/plain', 'multipart/form-data', 'application/xml', 'application/json2'])(
-  '%j is not read',
+  'content type %j is rejected',
   (type) => {
     expect(() => parseBody(Buffer.from('{}'), type)).toThrow('unsupported_media_type');
   },

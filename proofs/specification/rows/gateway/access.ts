@@ -1,6 +1,6 @@
-import { expect, expectStatus, jsonOf, type Sent } from '../../../operations/http';
-import { recordingNamed } from '../../../../test/support/forged-recordings';
-import { openPoint, row, type Row } from '../../row';
+import { expect, expectStatus, jsonOf, type ClientRequestOptions } from '../../../operations/http';
+import { readRecording } from '../../../../test/support/forged-recordings';
+import { openPoint, row, type SpecificationRow } from '../../row';
 import type { SpecificationWorld } from '../../world';
 import {
   at,
@@ -20,7 +20,7 @@ import {
   recording,
   recordingOf,
   recordOf,
-  refused,
+  expectRejected,
   rerank,
   rerankOf,
   same,
@@ -28,10 +28,10 @@ import {
   speechOf,
   textAt,
   transcriptions,
-} from './asking';
+} from './gateway-calls';
 
-/** A request that a model of this kind takes. */
-function requestOf(kind: string, model: string): (Sent & { readonly path: string }) | null {
+/** A valid request for a model of this kind. */
+function requestOf(kind: string, model: string): (ClientRequestOptions & { readonly path: string }) | null {
   const body = { model, messages: [{ role: 'user', content: 'Hello' }], max_tokens: 16 };
   const paths: Readonly<Record<string, readonly [path: string, json: object]>> = {
     // `auto` chooses a chat model.
@@ -45,26 +45,26 @@ function requestOf(kind: string, model: string): (Sent & { readonly path: string
     image: ['/v1/images/generations', { model, prompt: 'A house' }],
   };
   if (kind === 'transcription') {
-    const sent = recordingOf({ model }, recordingNamed('pcm.wav'), 'speech.wav');
-    return { path: transcriptions, ...sent };
+    const upload = recordingOf({ model }, readRecording('pcm.wav'), 'speech.wav');
+    return { path: transcriptions, ...upload };
   }
-  const found = paths[kind];
-  return found === undefined ? null : { path: found[0], json: found[1] };
+  const request = paths[kind];
+  return request === undefined ? null : { path: request[0], json: request[1] };
 }
 
-const modelRows: readonly Row[] = [
+const modelRows: readonly SpecificationRow[] = [
   row('2.1', '`id` is a string that is taken as `model`: every model of the list answers', async (world) => {
     const { client } = await world.caller();
     const list = listAt(await okJson(client.get('/v1/models')), 'data');
-    // Other rows break the models that they make.
-    const known = list.filter((model) => !/^spec-[0-9a-f]{10}$/.test(textAt(model, 'id')));
+    // Other rows break the models that they create.
+    const stableModels = list.filter((model) => !/^spec-[0-9a-f]{10}$/.test(textAt(model, 'id')));
     const kinds = new Set<string>();
-    for (const model of known) {
+    for (const model of stableModels) {
       const [id, kind] = [textAt(model, 'id'), textAt(model, 'kind')];
       kinds.add(kind);
-      const sent = requestOf(kind, id);
-      expect(sent !== null, `no request is known for ${id} of kind ${kind}`);
-      const answer = await client.post(sent.path, sent);
+      const request = requestOf(kind, id);
+      expect(request !== null, `no request is known for ${id} of kind ${kind}`);
+      const answer = await client.post(request.path, request);
       expect(answer.status === 200, `${id}: ${answer.status} ${answer.text.slice(0, 200)}`);
       const isNamed = id !== 'auto' && ['chat', 'embedding', 'rerank'].includes(kind);
       if (isNamed) same(at(jsonOf(answer), 'model'), id, 'who answers');
@@ -127,17 +127,17 @@ const modelRows: readonly Row[] = [
 ];
 
 const byBearer = [...interfaces, [transcriptions, {}] as const];
-const routeRows: readonly Row[] = [
+const routeRows: readonly SpecificationRow[] = [
   ...byBearer.map(([path, json]) =>
     row(
       '4.1',
       `\`POST ${path}\` takes a Bearer token, and answers 401 without one and to a wrong one`,
       async (world) => {
         const { client } = await world.caller();
-        const sent = path === transcriptions ? recording() : { json };
-        await ok(client.post(path, sent));
-        await refused(world.anonymous.post(path, sent), 401, 'missing_api_key');
-        await refused(world.as('svc_wrong').post(path, sent), 401, 'invalid_api_key');
+        const body = path === transcriptions ? recording() : { json };
+        await ok(client.post(path, body));
+        await expectRejected(world.anonymous.post(path, body), 401, 'missing_api_key');
+        await expectRejected(world.as('svc_wrong').post(path, body), 401, 'invalid_api_key');
       },
     ),
   ),
@@ -147,8 +147,8 @@ const routeRows: readonly Row[] = [
     async (world) => {
       const { client } = await world.caller();
       await ok(client.get('/v1/models'));
-      await refused(world.anonymous.get('/v1/models'), 401, 'missing_api_key');
-      await refused(world.as('svc_wrong').get('/v1/models'), 401, 'invalid_api_key');
+      await expectRejected(world.anonymous.get('/v1/models'), 401, 'missing_api_key');
+      await expectRejected(world.as('svc_wrong').get('/v1/models'), 401, 'invalid_api_key');
     },
   ),
   row(
@@ -158,9 +158,9 @@ const routeRows: readonly Row[] = [
       const { text } = await world.caller();
       const headers = { 'x-api-key': text };
       for (const [path, json] of interfaces) {
-        const sent = world.anonymous.post(path, { json, headers });
-        if (path.startsWith(messages)) await ok(sent);
-        else await refused(sent, 401, 'missing_api_key');
+        const responsePromise = world.anonymous.post(path, { json, headers });
+        if (path.startsWith(messages)) await ok(responsePromise);
+        else await expectRejected(responsePromise, 401, 'missing_api_key');
       }
     },
   ),
@@ -170,12 +170,12 @@ const routeRows: readonly Row[] = [
     async (world) => {
       const { client } = await world.caller();
       for (const [path] of interfaces) {
-        // OpenAI lists stored completions there.
+        // OpenAI serves its list of stored completions at this path.
         const isVendorRoute = path === '/v1/chat/completions';
         const [status, code] = isVendorRoute ? [501, 'not_implemented'] : [405, 'method_not_allowed'];
-        await refused(client.get(path), status, code);
+        await expectRejected(client.get(path), status, code);
       }
-      await refused(world.anonymous.post('/health'), 405, 'method_not_allowed');
+      await expectRejected(world.anonymous.post('/health'), 405, 'method_not_allowed');
     },
     {
       decided: openPoint(
@@ -188,7 +188,7 @@ const routeRows: readonly Row[] = [
     'a path that nobody serves is refused',
     async (world) => {
       const { client } = await world.caller();
-      await refused(client.get('/v1/nowhere'), 404, 'not_found');
+      await expectRejected(client.get('/v1/nowhere'), 404, 'not_found');
     },
     {
       decided: openPoint(
@@ -204,7 +204,7 @@ const sessionOf = async (world: SpecificationWorld, headers: Record<string, stri
   return at(await recordOf(client, answer), 'session_id');
 };
 
-const sessionRows: readonly Row[] = [
+const sessionRows: readonly SpecificationRow[] = [
   row('2.4', '`X-Session-Id` comes before `metadata.session_id` and `metadata.sticky_key`', async (world) => {
     same(
       await sessionOf(world, { 'x-session-id': 'a' }, { session_id: 'b', sticky_key: 'c' }),
@@ -226,13 +226,13 @@ const sessionRows: readonly Row[] = [
     const lanes = new Set<string>();
     for (let session = 0; session < 12; session += 1) {
       const headers = { 'x-session-id': `stays-${session}` };
-      const seen = new Set<string>();
+      const suppliersSeen = new Set<string>();
       for (let turn = 0; turn < 4; turn += 1) {
         const json = chatOf(`Turn ${turn} of ${session}`, { model: 'spec-shared' });
-        seen.add(headerOf(await ok(client.post(chat, { json, headers })), 'x-svc-supplier'));
+        suppliersSeen.add(headerOf(await ok(client.post(chat, { json, headers })), 'x-svc-supplier'));
       }
-      same(seen.size, 1, `suppliers of session ${session}`);
-      lanes.add([...seen].join());
+      same(suppliersSeen.size, 1, `suppliers of session ${session}`);
+      lanes.add([...suppliersSeen].join());
     }
     same([...lanes].toSorted(), ['first', 'second'], 'suppliers of all sessions');
   }),
@@ -268,9 +268,13 @@ const sessionRows: readonly Row[] = [
           headers: { 'x-session-id': 'secret-header' },
         }),
       );
-    const heard = await (await world.suppliers()).heardWith(text);
-    same([heard.length, JSON.stringify(heard).includes('secret-')], [2, false], 'heard');
+    const upstreamRequests = await (await world.suppliers()).requestsWith(text);
+    same(
+      [upstreamRequests.length, JSON.stringify(upstreamRequests).includes('secret-')],
+      [2, false],
+      'heard',
+    );
   }),
 ];
 
-export const accessRows: readonly Row[] = [...modelRows, ...routeRows, ...sessionRows];
+export const accessRows: readonly SpecificationRow[] = [...modelRows, ...routeRows, ...sessionRows];

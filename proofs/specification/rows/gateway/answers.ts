@@ -1,10 +1,10 @@
-import { type Answer, expect, jsonOf } from '../../../operations/http';
-import { recordingNamed } from '../../../../test/support/forged-recordings';
-import { openPoint, row, type Row, unseen } from '../../row';
+import { type ReadResponse, expect, jsonOf } from '../../../operations/http';
+import { readRecording } from '../../../../test/support/forged-recordings';
+import { openPoint, row, type SpecificationRow, unseen } from '../../row';
 import type { SpecificationWorld } from '../../world';
-import type { Place } from '../../catalogue';
+import type { SupplierSlot } from '../../catalogue';
 import {
-  ask,
+  sendRequest,
   at,
   chat,
   chatOf,
@@ -13,7 +13,7 @@ import {
   everyInterface,
   field,
   headerOf,
-  mark,
+  uniqueWord,
   messages,
   messagesOf,
   native,
@@ -27,23 +27,26 @@ import {
   same,
   speech,
   speechOf,
-  type Streamed,
-  streamed,
+  type CompletedStream,
+  stream,
   textAt,
   transcriptions,
-} from './asking';
+} from './gateway-calls';
 
-/** Every inference call that is answered whole. */
-const wholes: readonly [what: string, ask: (world: SpecificationWorld) => Promise<Answer>][] = [
-  ['chat', (world) => ask(world, chat, chatOf())],
-  ['messages', (world) => ask(world, messages, messagesOf())],
-  ['embeddings', (world) => ask(world, embeddings, embeddingsOf())],
-  ['rerank', (world) => ask(world, rerank, rerankOf())],
-  ['speech', (world) => ask(world, speech, speechOf('Hello', { voice: 'nova' }))],
+/** Every non-streaming inference call. */
+const nonStreamingCalls: readonly [
+  what: string,
+  ask: (world: SpecificationWorld) => Promise<ReadResponse>,
+][] = [
+  ['chat', (world) => sendRequest(world, chat, chatOf())],
+  ['messages', (world) => sendRequest(world, messages, messagesOf())],
+  ['embeddings', (world) => sendRequest(world, embeddings, embeddingsOf())],
+  ['rerank', (world) => sendRequest(world, rerank, rerankOf())],
+  ['speech', (world) => sendRequest(world, speech, speechOf('Hello', { voice: 'nova' }))],
   [
     'transcription',
     async (world) => {
-      const form = recordingOf({ model: 'spec-whisper' }, recordingNamed('pcm.wav'), 'speech.wav');
+      const form = recordingOf({ model: 'spec-whisper' }, readRecording('pcm.wav'), 'speech.wav');
       return (await world.caller()).client.post(transcriptions, form);
     },
   ],
@@ -51,7 +54,7 @@ const wholes: readonly [what: string, ask: (world: SpecificationWorld) => Promis
 
 const numbers = /^\d+(\.\d+)?$/;
 
-const wholeRows: readonly Row[] = wholes.flatMap(([what, send]) => [
+const nonStreamingRows: readonly SpecificationRow[] = nonStreamingCalls.flatMap(([what, send]) => [
   row(
     '4.9',
     `\`x-svc-supplier\` and \`x-svc-region\` name the lane that answered (${what})`,
@@ -85,10 +88,10 @@ const wholeRows: readonly Row[] = wholes.flatMap(([what, send]) => [
   }),
 ]);
 
-/** A supplier that takes this long is seen in the latency. */
+/** Supplier delay that must be visible in the latency. */
 const DELAY_MS = 250;
 
-const latencyRows: readonly Row[] = Object.entries(everyInterface)
+const latencyRows: readonly SpecificationRow[] = Object.entries(everyInterface)
   .filter(([what]) => what !== 'streamed chat')
   .map(([what, one]) =>
     row(
@@ -100,21 +103,21 @@ const latencyRows: readonly Row[] = Object.entries(everyInterface)
         await (await world.suppliers()).fault('first', upstream[0] ?? '', { kind: 'delay', ms: DELAY_MS });
         const before = performance.now();
         const answer = await ok(one.ask(client, name));
-        const waited = performance.now() - before;
+        const elapsedMs = performance.now() - before;
         const latency = headerOf(answer, 'x-svc-latency-ms');
-        // Timers of the supplier can be early by a fraction of a millisecond.
+        // Supplier timers can fire a fraction of a millisecond early.
         expect(
-          numbers.test(latency) && Number(latency) >= DELAY_MS - 2 && Number(latency) <= waited + 1,
-          `latency ${latency}, the caller waited ${waited}`,
+          numbers.test(latency) && Number(latency) >= DELAY_MS - 2 && Number(latency) <= elapsedMs + 1,
+          `latency ${latency}, the caller waited ${elapsedMs}`,
         );
         same(numberAt(await recordOf(client, answer), 'latency_ms'), Number(latency), 'latency on record');
       },
     ),
   );
 
-const tokenRows: readonly Row[] = [
+const tokenRows: readonly SpecificationRow[] = [
   row('4.9', 'token headers say what the body says, and the cost follows from the price', async (world) => {
-    const answer = await ok(ask(world, chat, chatOf()));
+    const answer = await ok(sendRequest(world, chat, chatOf()));
     const { usage } = jsonOf(answer);
     const [input, output] = [numberAt(usage, 'prompt_tokens'), numberAt(usage, 'completion_tokens')];
     same(
@@ -134,21 +137,21 @@ const tokenRows: readonly Row[] = [
     async (world) => {
       const { name, upstream } = await world.newModel({ lanes: [{ at: 'first' }, { at: 'second' }] });
       await (await world.suppliers()).fault('first', upstream[0] ?? '', { kind: 'status', status: 429 });
-      const answer = await ok(ask(world, chat, chatOf('Hello', { model: name })));
-      const said = ['failover', 'supplier', 'region'].map((one) => headerOf(answer, `x-svc-${one}`));
-      same(said, ['true', 'second', 'us'], 'failover, supplier and region');
+      const answer = await ok(sendRequest(world, chat, chatOf('Hello', { model: name })));
+      const headerValues = ['failover', 'supplier', 'region'].map((one) => headerOf(answer, `x-svc-${one}`));
+      same(headerValues, ['true', 'second', 'us'], 'failover, supplier and region');
     },
   ),
 ];
 
-/** Every dialect that streams, how it ends, and where its last usage stands. */
-interface Dialect {
-  readonly at: Place;
+/** Every streaming dialect, how it ends, and the position of its last usage. */
+interface StreamDialect {
+  readonly at: SupplierSlot;
   readonly path: string;
   readonly json: object;
   readonly end: string;
 }
-const dialects: Readonly<Record<string, Dialect>> = {
+const dialects: Readonly<Record<string, StreamDialect>> = {
   chat: {
     at: 'first',
     path: chat,
@@ -164,20 +167,20 @@ const dialects: Readonly<Record<string, Dialect>> = {
   native: { at: 'native', path: native, json: nativeOf(), end: 'response.completed' },
 };
 
-const flowing = async (
+const openStream = async (
   world: SpecificationWorld,
-  { path, json }: Dialect,
+  { path, json }: StreamDialect,
   more: object = {},
-): Promise<Streamed> => {
+): Promise<CompletedStream> => {
   const { client } = await world.caller();
-  return streamed(world, client, path, { ...json, ...more });
+  return stream(world, client, path, { ...json, ...more });
 };
-const ends = (events: Streamed['events'], end: string): boolean =>
+const ends = (events: CompletedStream['events'], end: string): boolean =>
   events.at(-1)?.data === end || events.at(-1)?.type === end;
 
-const streamRows: readonly Row[] = Object.entries(dialects).flatMap(([what, dialect]) => [
+const streamRows: readonly SpecificationRow[] = Object.entries(dialects).flatMap(([what, dialect]) => [
   row('4.9', `a stream names supplier, region and failover at its head (${what})`, async (world) => {
-    const { headers } = await flowing(world, dialect);
+    const { headers } = await openStream(world, dialect);
     const lane = [dialect.at, dialect.at === 'native' ? 'us' : 'eu'];
     same(
       [headers['x-svc-supplier'], headers['x-svc-region'], headers['x-svc-failover']],
@@ -189,14 +192,14 @@ const streamRows: readonly Row[] = Object.entries(dialects).flatMap(([what, dial
     '4.9',
     `a stream has latency, tokens and cost as trailers (${what})`,
     async (world) => {
-      const { trailers } = await flowing(world, dialect);
+      const { trailers } = await openStream(world, dialect);
       for (const name of ['latency-ms', 'input-tokens', 'output-tokens', 'cost-usd'])
         expect(numbers.test(trailers[`x-svc-${name}`] ?? ''), `x-svc-${name}: ${trailers[`x-svc-${name}`]}`);
     },
     { decided: openPoint('headers that are known only at the end of a stream are trailers') },
   ),
   row('6.3', `a stream is server-sent events, and ends as its style says (${what})`, async (world) => {
-    const { status, headers, events } = await flowing(world, dialect);
+    const { status, headers, events } = await openStream(world, dialect);
     same([status, headers['content-type']?.split(';')[0]], [200, 'text/event-stream'], 'head');
     expect(ends(events, dialect.end), `ends with ${events.at(-1)?.text}`);
   }),
@@ -210,7 +213,7 @@ const streamRows: readonly Row[] = Object.entries(dialects).flatMap(([what, dial
           fields: { capabilities: ['native'], max_output_tokens: 4_000 },
         });
         await (await world.suppliers()).fault(dialect.at, upstream[0] ?? '', { kind, after: 12 });
-        const { status, events, data } = await flowing(world, dialect, { model: name });
+        const { status, events, data } = await openStream(world, dialect, { model: name });
         same(status, 200, 'status');
         const error = at(data.at(-1), 'error') ?? at(data.at(-1), 'response.error');
         const code = kind === 'cut' ? 'stream_interrupted' : 'stream_error';
@@ -226,12 +229,12 @@ const streamRows: readonly Row[] = Object.entries(dialects).flatMap(([what, dial
   ),
 ]);
 
-const chunkRows: readonly Row[] = [
+const chunkRows: readonly SpecificationRow[] = [
   row(
     '6.7',
     'chunks of chat: `chat.completion.chunk`, the role first, one reason to finish, then `[DONE]`',
     async (world) => {
-      const { data, events } = await flowing(world, {
+      const { data, events } = await openStream(world, {
         ...dialects['chat']!,
         json: chatOf('Hello', { stream: true }),
       });
@@ -254,7 +257,7 @@ const chunkRows: readonly Row[] = [
     '6.7',
     'with `stream_options.include_usage` a last chunk without choices has the whole usage',
     async (world) => {
-      const { data } = await flowing(world, dialects['chat']!);
+      const { data } = await openStream(world, dialects['chat']!);
       const last = data.at(-1);
       same(at(last, 'choices'), [], 'choices');
       const sum = numberAt(last, 'usage.prompt_tokens') + numberAt(last, 'usage.completion_tokens');
@@ -266,7 +269,7 @@ const chunkRows: readonly Row[] = [
     '6.6',
     'the messages stream tells input tokens at its begin and cumulative usage at its end',
     async (world) => {
-      const { data, trailers } = await flowing(world, dialects['messages']!);
+      const { data, trailers } = await openStream(world, dialects['messages']!);
       expect(numberAt(data[0], 'message.usage.input_tokens') > 0, 'no input tokens');
       const delta = data.find((event) => at(event, 'type') === 'message_delta');
       same(textAt(delta, 'delta.stop_reason'), 'end_turn', 'stop_reason');
@@ -280,7 +283,7 @@ const chunkRows: readonly Row[] = [
       row(
         '4.9',
         `a stream that another supplier finished names that one in its trailers (${what})`,
-        (world) => broken(world, dialect.at, dialect),
+        (world) => expectContinuation(world, dialect.at, dialect),
         {
           decided: {
             adr: '0011-one-answer-from-two-lanes.md',
@@ -296,17 +299,21 @@ const chunkRows: readonly Row[] = [
   ),
 ];
 
-/** The lane that breaks off is named at the head, the one that finishes in the trailers. */
-async function broken(world: SpecificationWorld, place: Place, dialect: Dialect): Promise<void> {
-  const { name, upstream } = await world.newModel({ lanes: [{ at: place }, { at: 'second' }] });
-  await (await world.suppliers()).fault(place, upstream[0] ?? '', { kind: 'cut', after: 6 });
-  const { headers, trailers, events } = await flowing(world, dialect, { model: name });
+/** The headers name the lane that broke off, the trailers the one that finished. */
+async function expectContinuation(
+  world: SpecificationWorld,
+  supplierSlot: SupplierSlot,
+  dialect: StreamDialect,
+): Promise<void> {
+  const { name, upstream } = await world.newModel({ lanes: [{ at: supplierSlot }, { at: 'second' }] });
+  await (await world.suppliers()).fault(supplierSlot, upstream[0] ?? '', { kind: 'cut', after: 6 });
+  const { headers, trailers, events } = await openStream(world, dialect, { model: name });
   expect(ends(events, dialect.end), 'it was not finished');
-  same(headers['x-svc-supplier'], place, 'head');
+  same(headers['x-svc-supplier'], supplierSlot, 'head');
   same([trailers['x-svc-supplier'], trailers['x-svc-region']], ['second', 'us'], 'trailers');
 }
 
-const versionRows: readonly Row[] = [
+const versionRows: readonly SpecificationRow[] = [
   row('9.1', 'every path of the gateway begins with `/v1`; without it nothing answers', async (world) => {
     const { client } = await world.caller();
     for (const path of [chat, messages, embeddings, native]) {
@@ -314,10 +321,10 @@ const versionRows: readonly Row[] = [
       same(answer.status, 404, `status of ${path.replace('/v1', '')}`);
       expect(answer.text.includes('"not_found"'), `another code: ${answer.text.slice(0, 200)}`);
     }
-    await ok(ask(world, chat, chatOf()));
+    await ok(sendRequest(world, chat, chatOf()));
   }),
   row('9.1', 'the native base is `/v1/native`', async (world) => {
-    same((await flowing(world, dialects['native']!)).status, 200, 'status');
+    same((await openStream(world, dialects['native']!)).status, 200, 'status');
   }),
   row(
     '9.2',
@@ -325,18 +332,18 @@ const versionRows: readonly Row[] = [
     async (world) => {
       const { client } = await world.caller();
       for (const date of ['2023-01-01', '2023-06-01', undefined]) {
-        const text = mark();
+        const text = uniqueWord();
         const headers: Record<string, string> = date === undefined ? {} : { 'anthropic-version': date };
         await ok(client.post(messages, { json: messagesOf(text), headers }));
-        const [heard] = await (await world.suppliers()).heardWith(text);
+        const [heard] = await (await world.suppliers()).requestsWith(text);
         same(heard?.headers['anthropic-version'], date ?? '2023-06-01', 'the version that the supplier got');
       }
     },
   ),
 ];
 
-export const answerRows: readonly Row[] = [
-  ...wholeRows,
+export const answerRows: readonly SpecificationRow[] = [
+  ...nonStreamingRows,
   ...latencyRows,
   ...tokenRows,
   ...streamRows,

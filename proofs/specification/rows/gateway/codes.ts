@@ -2,24 +2,24 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { projectFolder } from '#product/views';
 import { expect } from '../../../operations/http';
-import { row, type Row } from '../../row';
+import { row, type SpecificationRow } from '../../row';
 import type { SpecificationWorld } from '../../world';
-import { at, field, listAt, okJson, same, textAt } from './asking';
+import { at, field, listAt, okJson, same, textAt } from './gateway-calls';
 
-interface Listed {
+interface ListedCode {
   readonly code: string;
   readonly class: string;
 }
 
-/** The codes of section 7 of the document, each with its class. */
+/** Codes of section 7 of the document, each with its class. */
 export const { codes } = JSON.parse(
   readFileSync(join(projectFolder, 'test/contract/error-codes.json'), 'utf8'),
 ) as {
-  readonly codes: readonly Listed[];
+  readonly codes: readonly ListedCode[];
 };
 
 const sections: Readonly<Record<string, string>> = { R: '7.3', B: '7.4', C: '7.5', P: '7.6', F: '7.7' };
-/** The clauses of each class's suggested action in the specification. */
+/** Clauses of each class's suggested action in the specification. */
 const actions: Readonly<Record<string, readonly RegExp[]>> = {
   R: [/read the message/i, /param.*detail/i, /correct the request or the resource/i, /then try again/i],
   B: [/Retry-After/, /where a retry is appropriate/i, /back off exponentially/i, /contact support/i],
@@ -37,27 +37,28 @@ const actions: Readonly<Record<string, readonly RegExp[]>> = {
 const entriesOf = async (world: SpecificationWorld) =>
   listAt(await okJson(world.anonymous.get('/v1/errors')), 'data') as Record<string, unknown>[];
 
-/** A text has every one of these clauses. */
-function says(text: string, clauses: readonly RegExp[]): void {
+/** Expects a text to contain every clause. */
+function expectClauses(text: string, clauses: readonly RegExp[]): void {
   expect(clauses.length > 0, 'no clause was asked for');
   for (const clause of clauses) expect(clause.test(text), `nothing like ${String(clause)} in: ${text}`);
 }
 
-const classRows: readonly Row[] = Object.entries(sections).flatMap(([name, section]) => {
-  const listed = codes.filter((code) => code.class === name).map(({ code }) => code);
+const classRows: readonly SpecificationRow[] = Object.entries(sections).flatMap(([name, section]) => {
+  const classCodes = codes.filter((code) => code.class === name).map(({ code }) => code);
   const own = name === 'F' ? 1 : 0;
   return [
     row('7.2', `class ${name} suggests every step that the document names`, async (world) => {
-      const entry = (await entriesOf(world)).find(({ code }) => code === listed[0]);
-      says(textAt(entry, 'action'), actions[name] ?? []);
+      const entry = (await entriesOf(world)).find(({ code }) => code === classCodes[0]);
+      expectClauses(textAt(entry, 'action'), actions[name] ?? []);
     }),
-    row(section, `the ${listed.length} codes of class ${name} are these and no others`, async (world) => {
+    row(section, `the ${classCodes.length} codes of class ${name} are these and no others`, async (world) => {
       const ownCodes = codes.filter((code) => code.class === 'own').map(({ code }) => code);
-      const seen = (await entriesOf(world))
+      const listedCodes = (await entriesOf(world))
         .filter((entry) => entry['action_class'] === name)
         .map(({ code }) => String(code));
-      same(seen.filter((code) => !ownCodes.includes(code)).toSorted(), listed.toSorted(), 'codes');
-      if (own === 1) expect(seen.includes('billing_limit_reached'), 'billing_limit_reached is of class F');
+      same(listedCodes.filter((code) => !ownCodes.includes(code)).toSorted(), classCodes.toSorted(), 'codes');
+      if (own === 1)
+        expect(listedCodes.includes('billing_limit_reached'), 'billing_limit_reached is of class F');
     }),
     row(
       section,
@@ -65,10 +66,10 @@ const classRows: readonly Row[] = Object.entries(sections).flatMap(([name, secti
       async (world) => {
         const entries = await entriesOf(world);
         const first = textAt(
-          entries.find(({ code }) => code === listed[0]),
+          entries.find(({ code }) => code === classCodes[0]),
           'action',
         );
-        for (const code of listed) {
+        for (const code of classCodes) {
           const entry = entries.find((one) => one['code'] === code);
           for (const text of ['human_message', 'type']) textAt(entry, text);
           expect(Number(field(entry, 'status', 'integer')) >= 400, `status of ${code}`);
@@ -87,7 +88,7 @@ interface OwnCode {
 const stopped = [/incomplete/i, /side effects/i, /before you repeat/i];
 const toSupport = [/do not repeat/i, /do not release its hold/i, /support the request ID/i];
 
-/** Meaning and action of each code as the document has them, clause by clause. */
+/** Meaning and action of each code as in the document, clause by clause. */
 const own: Readonly<Record<string, OwnCode>> = {
   billing_limit_reached: {
     meaning: [/account that pays/i, /no funds/i],
@@ -166,28 +167,28 @@ const own: Readonly<Record<string, OwnCode>> = {
   },
 };
 
-/** Codes of which the document says more than meaning and action. */
+/** Codes for which the document also defines status and type. */
 const ownStatus: Readonly<Record<string, readonly [status: number, type: string]>> = {
   billing_limit_reached: [403, 'permission_error'],
 };
 
-const ownRows: readonly Row[] = Object.entries(own).map(([code, { meaning, action }]) =>
+const ownRows: readonly SpecificationRow[] = Object.entries(own).map(([code, { meaning, action }]) =>
   row('7.8', `\`${code}\` says what the document means by it, and each step to take`, async (world) => {
     const entry = await okJson(world.anonymous.get(`/v1/errors/${code}`));
     same(at(entry, 'code'), code, 'code');
-    says(textAt(entry, 'human_message'), meaning);
-    says(textAt(entry, 'action'), action);
+    expectClauses(textAt(entry, 'human_message'), meaning);
+    expectClauses(textAt(entry, 'action'), action);
     const [status, type] = ownStatus[code] ?? [at(entry, 'status'), at(entry, 'type')];
     same([at(entry, 'status'), at(entry, 'type')], [status, type], 'status and type');
   }),
 );
 
-export const codeRows: readonly Row[] = [
+export const codeRows: readonly SpecificationRow[] = [
   ...classRows,
   ...ownRows,
   row('7.1', '268 codes are declared', async (world) => {
-    const seen = (await entriesOf(world)).map(({ code }) => String(code));
-    same(seen.toSorted(), codes.map(({ code }) => code).toSorted(), 'codes');
-    same(seen.length, 268, 'count');
+    const listedCodes = (await entriesOf(world)).map(({ code }) => String(code));
+    same(listedCodes.toSorted(), codes.map(({ code }) => code).toSorted(), 'codes');
+    same(listedCodes.length, 268, 'count');
   }),
 ];

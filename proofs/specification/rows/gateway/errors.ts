@@ -1,8 +1,8 @@
-import { type Answer, expect, expectStatus, jsonOf } from '../../../operations/http';
-import { openPoint, row, type Row, unseen } from '../../row';
+import { type ReadResponse, expect, expectStatus, jsonOf } from '../../../operations/http';
+import { openPoint, row, type SpecificationRow, unseen } from '../../row';
 import type { SpecificationWorld } from '../../world';
 import {
-  ask,
+  sendRequest,
   at,
   chat,
   chatOf,
@@ -12,7 +12,7 @@ import {
   headerOf,
   listAt,
   manage,
-  mark,
+  uniqueWord,
   messages,
   messagesOf,
   native,
@@ -21,26 +21,26 @@ import {
   ok,
   okJson,
   recordOf,
-  refused,
+  expectRejected,
   same,
   speech,
   speechOf,
   textAt,
-} from './asking';
+} from './gateway-calls';
 import { codes } from './codes';
 
-/** Refusals of every kind of route. */
-const refusals: readonly [what: string, ask: (world: SpecificationWorld) => Promise<Answer>][] = [
-  ['chat', (world) => ask(world, chat, chatOf('Hello', { model: 'nowhere' }))],
-  ['messages', (world) => ask(world, messages, messagesOf('Hello', { model: 'nowhere' }))],
-  ['native', (world) => ask(world, native, nativeOf('Hello', { model: 'nowhere' }))],
-  ['embeddings', (world) => ask(world, embeddings, embeddingsOf('Hello', { model: 'nowhere' }))],
-  ['speech', (world) => ask(world, speech, speechOf('Hello', { model: 'nowhere' }))],
+/** Rejections of every kind of route. */
+const refusals: readonly [what: string, ask: (world: SpecificationWorld) => Promise<ReadResponse>][] = [
+  ['chat', (world) => sendRequest(world, chat, chatOf('Hello', { model: 'nowhere' }))],
+  ['messages', (world) => sendRequest(world, messages, messagesOf('Hello', { model: 'nowhere' }))],
+  ['native', (world) => sendRequest(world, native, nativeOf('Hello', { model: 'nowhere' }))],
+  ['embeddings', (world) => sendRequest(world, embeddings, embeddingsOf('Hello', { model: 'nowhere' }))],
+  ['speech', (world) => sendRequest(world, speech, speechOf('Hello', { model: 'nowhere' }))],
   ['management', (world) => world.rootKey.get(`${manage}/nobody00`)],
   ['a missing key', (world) => world.anonymous.post(chat, { json: chatOf() })],
 ];
 
-const objectRows: readonly Row[] = [
+const objectRows: readonly SpecificationRow[] = [
   ...refusals.map(([what, send]) =>
     row(
       '2.5',
@@ -48,8 +48,8 @@ const objectRows: readonly Row[] = [
       async (world) => {
         const answer = await send(world);
         const { error } = jsonOf(answer);
-        const known = codes.map(({ code }) => code);
-        expect(known.includes(textAt(error, 'code')), `an unknown code: ${answer.text.slice(0, 200)}`);
+        const knownCodes = codes.map(({ code }) => code);
+        expect(knownCodes.includes(textAt(error, 'code')), `an unknown code: ${answer.text.slice(0, 200)}`);
         expect(textAt(error, 'type').endsWith('_error'), 'type');
         same(
           textAt(error, 'message'),
@@ -68,11 +68,12 @@ const objectRows: readonly Row[] = [
         const answer = await send(world);
         types.push([answer.status, at(jsonOf(answer), 'error.type')]);
       }
-      const wanted: Readonly<Record<number, string>> = {
+      const expectedTypes: Readonly<Record<number, string>> = {
         401: 'authentication_error',
         404: 'not_found_error',
       };
-      for (const [status, type] of types) same(type, wanted[Number(status)], `type of ${Number(status)}`);
+      for (const [status, type] of types)
+        same(type, expectedTypes[Number(status)], `type of ${Number(status)}`);
     },
     { decided: openPoint('each code has one status and one type') },
   ),
@@ -102,8 +103,8 @@ const objectRows: readonly Row[] = [
   ),
 ];
 
-/** The whole answer of a supplier that refuses with this error. */
-async function supplierRefuses(
+/** Complete response of a supplier that rejects with this error. */
+async function supplierRejects(
   world: SpecificationWorld,
   error: object,
   status = 400,
@@ -112,12 +113,12 @@ async function supplierRefuses(
   await (
     await world.suppliers()
   ).fault('first', upstream[0] ?? '', { kind: 'status', status, body: { error } });
-  return jsonOf(await ask(world, chat, chatOf('Hello', { model: name })));
+  return jsonOf(await sendRequest(world, chat, chatOf('Hello', { model: name })));
 }
 
-const supplierRows: readonly Row[] = [
+const supplierRows: readonly SpecificationRow[] = [
   row('2.5', 'codes of suppliers keep their own identity', async (world) => {
-    const answer = await supplierRefuses(world, {
+    const answer = await supplierRejects(world, {
       message: 'No such voice.',
       code: 'voice_unknown',
       type: 'odd_error',
@@ -126,7 +127,7 @@ const supplierRows: readonly Row[] = [
     same(at(answer, 'error.details.supplier.code'), 'voice_unknown', 'code in the details');
   }),
   row('2.5', 'numeric codes of suppliers keep their own identity', async (world) => {
-    const answer = await supplierRefuses(world, { message: 'Invalid params', code: -32_602, type: 'rpc' });
+    const answer = await supplierRejects(world, { message: 'Invalid params', code: -32_602, type: 'rpc' });
     same(at(answer, 'error.details.supplier.code'), -32_602, 'code');
   }),
   row(
@@ -134,29 +135,29 @@ const supplierRows: readonly Row[] = [
     'a message is split at its first ` - ` only where a valid code stands before it',
     async (world) => {
       const text = 'Bad value - try another - soon';
-      const answer = await supplierRefuses(world, { message: text, type: 'invalid_request_error' });
+      const answer = await supplierRejects(world, { message: text, type: 'invalid_request_error' });
       same(at(answer, 'error.code'), 'invalid_request', 'code');
       const message = textAt(answer, 'error.message');
       expect(message.startsWith('invalid_request - ') && message.endsWith(text), `message: ${message}`);
     },
   ),
   row('7.1', 'dynamic codes of suppliers occur beside those of the platform', async (world) => {
-    const answer = await supplierRefuses(world, { message: 'No.', code: 'content_filter_v9', type: 'odd' });
+    const answer = await supplierRejects(world, { message: 'No.', code: 'content_filter_v9', type: 'odd' });
     same(at(answer, 'error.code'), 'content_filter_v9', 'code');
   }),
 ];
 
-/** A key whose owner has to pay and has nothing. */
-async function penniless(world: SpecificationWorld) {
+/** A key whose owner has to pay and has an empty wallet. */
+async function keyWithoutFunds(world: SpecificationWorld) {
   await world.suppliers();
   const { userId } = await world.newPerson({ billingExempt: false });
   return world.keyWith({ user_id: userId });
 }
 
-const handlingRows: readonly Row[] = [
+const handlingRows: readonly SpecificationRow[] = [
   row('7.1', 'an empty wallet is `billing_limit_reached`, `permission_error`, 403', async (world) => {
-    const { client } = await penniless(world);
-    const answer = await refused(client.post(chat, { json: chatOf() }), 403, 'billing_limit_reached');
+    const { client } = await keyWithoutFunds(world);
+    const answer = await expectRejected(client.post(chat, { json: chatOf() }), 403, 'billing_limit_reached');
     same(at(jsonOf(answer), 'error.type'), 'permission_error', 'type');
   }),
   row('7.1', 'another valid key does not help an empty wallet', async (world) => {
@@ -164,7 +165,7 @@ const handlingRows: readonly Row[] = [
     await world.suppliers();
     for (const _time of [1, 2]) {
       const { client } = await world.keyWith({ user_id: userId });
-      await refused(client.post(chat, { json: chatOf() }), 403, 'billing_limit_reached');
+      await expectRejected(client.post(chat, { json: chatOf() }), 403, 'billing_limit_reached');
     }
   }),
   row(
@@ -174,7 +175,7 @@ const handlingRows: readonly Row[] = [
       const { userId } = await world.newPerson({ billingExempt: false });
       await world.suppliers();
       const { client } = await world.keyWith({ user_id: userId, budget_limit: 100 });
-      await refused(client.post(chat, { json: chatOf() }), 403, 'billing_limit_reached');
+      await expectRejected(client.post(chat, { json: chatOf() }), 403, 'billing_limit_reached');
     },
   ),
   row(
@@ -184,22 +185,22 @@ const handlingRows: readonly Row[] = [
       await world.suppliers();
       const { client } = await world.keyWith({ rate_limit_rpm: 1 });
       await ok(client.post(chat, { json: chatOf() }));
-      const answer = await refused(client.post(chat, { json: chatOf() }), 429, 'rate_limit_exceeded');
+      const answer = await expectRejected(client.post(chat, { json: chatOf() }), 429, 'rate_limit_exceeded');
       expect(/^[1-9]\d?$/.test(headerOf(answer, 'retry-after')), 'retry-after');
       same(field(jsonOf(answer), 'error.retryable', 'boolean'), true, 'retryable');
     },
   ),
   row('7.1', 'an error that a retry cannot fix says so in its metadata and in a header', async (world) => {
     await world.suppliers();
-    const spent = await world.keyWith({ budget_limit: 0 });
-    const narrow = await world.keyWith({ allowed_models: ['sim-small'] });
-    const poor = await penniless(world);
+    const exhaustedKey = await world.keyWith({ budget_limit: 0 });
+    const restrictedKey = await world.keyWith({ allowed_models: ['sim-small'] });
+    const unfundedKey = await keyWithoutFunds(world);
     for (const [{ client }, status, code] of [
-      [spent, 402, 'budget_exceeded'],
-      [narrow, 403, 'model_not_allowed'],
-      [poor, 403, 'billing_limit_reached'],
+      [exhaustedKey, 402, 'budget_exceeded'],
+      [restrictedKey, 403, 'model_not_allowed'],
+      [unfundedKey, 403, 'billing_limit_reached'],
     ] as const) {
-      const answer = await refused(client.post(chat, { json: chatOf() }), status, code);
+      const answer = await expectRejected(client.post(chat, { json: chatOf() }), status, code);
       same(
         [at(jsonOf(answer), 'error.retryable'), headerOf(answer, 'x-should-retry')],
         [false, 'false'],
@@ -213,11 +214,14 @@ const handlingRows: readonly Row[] = [
     async (world) => {
       const { name, upstream } = await world.newModel();
       const { client, id } = await world.keyWith({ budget_limit: 5 });
-      const sent = { json: chatOf('Hello', { model: name }), headers: { 'idempotency-key': mark() } };
-      const first = await ok(client.post(chat, sent));
-      const again = await ok(client.post(chat, sent));
-      same(again.text, first.text, 'the answer');
-      same((await (await world.suppliers()).heard('first', upstream[0] ?? '')).length, 1, 'requests');
+      const requestOptions = {
+        json: chatOf('Hello', { model: name }),
+        headers: { 'idempotency-key': uniqueWord() },
+      };
+      const first = await ok(client.post(chat, requestOptions));
+      const repeat = await ok(client.post(chat, requestOptions));
+      same(repeat.text, first.text, 'the answer');
+      same((await (await world.suppliers()).requestsFor('first', upstream[0] ?? '')).length, 1, 'requests');
       await recordOf(client, first);
       const key = await okJson(world.rootKey.get(`${manage}/${id}`));
       same(numberAt(key, 'budget_used'), Number(headerOf(first, 'x-svc-cost-usd')), 'what was charged');
@@ -241,7 +245,7 @@ const handlingRows: readonly Row[] = [
   ),
 ];
 
-const otherRows: readonly Row[] = [
+const otherRows: readonly SpecificationRow[] = [
   row(
     '7.9',
     'parameters of portal operations that are invalid answer 422 with a body that names them',
@@ -260,13 +264,18 @@ const otherRows: readonly Row[] = [
     '7.9',
     'misuse of the native route is refused',
     async (world) => {
-      await refused(
-        ask(world, native, nativeOf('Hello', { stream: false })),
+      await expectRejected(
+        sendRequest(world, native, nativeOf('Hello', { stream: false })),
         400,
         'invalid_request',
         'stream',
       );
-      await refused(ask(world, native, nativeOf('Hello', { input: 'Hello' })), 400, 'invalid_input', 'input');
+      await expectRejected(
+        sendRequest(world, native, nativeOf('Hello', { input: 'Hello' })),
+        400,
+        'invalid_input',
+        'input',
+      );
     },
     {
       decided: openPoint(
@@ -281,4 +290,9 @@ const otherRows: readonly Row[] = [
   ),
 ];
 
-export const errorRows: readonly Row[] = [...objectRows, ...supplierRows, ...handlingRows, ...otherRows];
+export const errorRows: readonly SpecificationRow[] = [
+  ...objectRows,
+  ...supplierRows,
+  ...handlingRows,
+  ...otherRows,
+];

@@ -1,4 +1,4 @@
-import type { Row } from '../../row';
+import type { SpecificationRow } from '../../row';
 import { accessRows } from './access';
 import { answerRows } from './answers';
 import { chatRows } from './chat';
@@ -11,8 +11,8 @@ import { messagesRows } from './messages';
 import { nativeRows } from './native';
 import { serviceRows } from './service';
 
-/** These are served below `/v1`, with their limits. */
-export const gatewayRows: readonly Row[] = [
+/** Routes below `/v1`, with their limits. */
+export const gatewayRows: readonly SpecificationRow[] = [
   ...serviceRows,
   ...accessRows,
   ...keyRows,

@@ -1,5 +1,5 @@
 import { type Client, expect, expectStatus, jsonOf } from '../../../operations/http';
-import { openPoint, row, type Row } from '../../row';
+import { openPoint, row, type SpecificationRow } from '../../row';
 import type { SpecificationWorld } from '../../world';
 import {
   at,
@@ -13,15 +13,15 @@ import {
   ok,
   okJson,
   recordOf,
-  refused,
+  expectRejected,
   same,
   textAt,
-} from './asking';
+} from './gateway-calls';
 
-const S = '2.2';
+const SECTION = '2.2';
 const HOUR_MS = 3_600_000;
 
-const full = {
+const ALL_FIELDS = {
   name: 'whole',
   allowed_models: ['spec-chat', 'spec-embed'],
   allowed_regions: 'eu',
@@ -32,11 +32,14 @@ const full = {
 };
 
 const create = (world: SpecificationWorld, json: unknown) => world.rootKey.post(manage, { json });
-const made = (world: SpecificationWorld, more: object = {}) =>
+const createKey = (world: SpecificationWorld, more: object = {}) =>
   okJson(create(world, { name: 'made', ...more }));
 
-/** A key made past the meddler, as the root key reads it. */
-async function read(world: SpecificationWorld, fields: object = {}): Promise<Record<string, unknown>> {
+/** Creates a key bypassing the breaking proxy and reads it with the root key. */
+async function createAndRead(
+  world: SpecificationWorld,
+  fields: object = {},
+): Promise<Record<string, unknown>> {
   const { id } = await world.keyWith({ name: 'read', ...fields });
   return okJson(world.rootKey.get(`${manage}/${id}`));
 }
@@ -45,42 +48,42 @@ const refuses =
   (name: string, ...values: unknown[]) =>
   async (world: SpecificationWorld) => {
     for (const value of values)
-      await refused(create(world, { ...full, [name]: value }), 400, 'invalid_request', name);
+      await expectRejected(create(world, { ...ALL_FIELDS, [name]: value }), 400, 'invalid_request', name);
   };
 
-const createRows: readonly Row[] = [
-  row(S, '`name` is a string, kept as the label of the key', async (world) => {
-    const key = await made(world, { name: 'My label' });
+const createRows: readonly SpecificationRow[] = [
+  row(SECTION, '`name` is a string, kept as the label of the key', async (world) => {
+    const key = await createKey(world, { name: 'My label' });
     same(at(key, 'name'), 'My label', 'name');
     same(at(await okJson(world.rootKey.get(`${manage}/${textAt(key, 'id')}`)), 'name'), 'My label', 'name');
     await refuses('name', 7, '')(world);
   }),
-  row(S, '`allowed_models` is an explicit list: the key calls these and no others', async (world) => {
+  row(SECTION, '`allowed_models` is an explicit list: the key calls these and no others', async (world) => {
     await world.suppliers();
     const { client } = await world.keyWith({ allowed_models: ['spec-embed', 'spec-chat'] });
     await ok(client.post(chat, { json: chatOf() }));
-    await refused(
+    await expectRejected(
       client.post(chat, { json: chatOf('Hello', { model: 'sim-small' }) }),
       403,
       'model_not_allowed',
       'model',
     );
   }),
-  row(S, '`allowed_models` is a list of strings', refuses('allowed_models', 'spec-chat', 7, {})),
-  row(S, '`allowed_models: ["auto"]` lets the key call `auto`', async (world) => {
+  row(SECTION, '`allowed_models` is a list of strings', refuses('allowed_models', 'spec-chat', 7, {})),
+  row(SECTION, '`allowed_models: ["auto"]` lets the key call `auto`', async (world) => {
     const { client } = await world.keyWith({ allowed_models: ['auto'] });
     await ok(client.post('/v1/messages', { json: chatOf('Hello', { model: 'auto' }) }));
   }),
-  row(S, '`allowed_regions` is a string that locks the key to its regions', async (world) => {
+  row(SECTION, '`allowed_regions` is a string that locks the key to its regions', async (world) => {
     await world.suppliers();
     const { client } = await world.keyWith({ allowed_regions: 'us' });
     same(headerOf(await ok(client.post(chat, { json: chatOf() })), 'x-svc-region'), 'us', 'region');
-    const key = await read(world, { allowed_regions: 'us' });
+    const key = await createAndRead(world, { allowed_regions: 'us' });
     same(at(key, 'allowed_regions'), 'us', 'allowed_regions');
   }),
-  row(S, '`allowed_regions` is no number', refuses('allowed_regions', 7)),
-  row(S, '`budget_limit` is a number of US dollars', async (world) => {
-    const { id } = await made(world, { budget_limit: 0.25 });
+  row(SECTION, '`allowed_regions` is no number', refuses('allowed_regions', 7)),
+  row(SECTION, '`budget_limit` is a number of US dollars', async (world) => {
+    const { id } = await createKey(world, { budget_limit: 0.25 });
     same(
       at(await okJson(world.rootKey.get(`${manage}/${String(id)}`)), 'budget_limit'),
       0.25,
@@ -89,8 +92,8 @@ const createRows: readonly Row[] = [
     await refuses('budget_limit', -1, 'much', true)(world);
   }),
   ...['daily', 'monthly', 'rolling'].map((period) =>
-    row(S, `\`budget_period\` may be \`${period}\``, async (world) => {
-      const { id } = await made(world, { budget_limit: 1, budget_period: period });
+    row(SECTION, `\`budget_period\` may be \`${period}\``, async (world) => {
+      const { id } = await createKey(world, { budget_limit: 1, budget_period: period });
       same(
         at(await okJson(world.rootKey.get(`${manage}/${String(id)}`)), 'budget_period'),
         period,
@@ -98,47 +101,55 @@ const createRows: readonly Row[] = [
       );
     }),
   ),
-  row(S, '`budget_period` is none but those that are known', refuses('budget_period', 'yearly', 7)),
-  row(S, '`rate_limit_rpm` is a whole number of requests a minute', async (world) => {
+  row(SECTION, '`budget_period` is none but those that are known', refuses('budget_period', 'yearly', 7)),
+  row(SECTION, '`rate_limit_rpm` is a whole number of requests a minute', async (world) => {
     const { text } = await world.keyWith({ rate_limit_rpm: 7 });
     const answer = await world.as(text).post(chat, { json: chatOf('Hello', { model: 'sim-small' }) });
     same(headerOf(answer, 'x-ratelimit-limit-requests'), '7', 'limit');
     await refuses('rate_limit_rpm', 0, -1, 1.5, 'many')(world);
   }),
-  row(S, '`metadata` is an object of strings, kept as it is', async (world) => {
-    const { id } = await made(world, { metadata: full.metadata });
+  row(SECTION, '`metadata` is an object of strings, kept as it is', async (world) => {
+    const { id } = await createKey(world, { metadata: ALL_FIELDS.metadata });
     same(
       at(await okJson(world.rootKey.get(`${manage}/${String(id)}`)), 'metadata'),
-      full.metadata,
+      ALL_FIELDS.metadata,
       'metadata',
     );
     await refuses('metadata', 'team', ['team'])(world);
-    await refused(create(world, { ...full, metadata: { team: 7 } }), 400, 'invalid_request', 'metadata.team');
+    await expectRejected(
+      create(world, { ...ALL_FIELDS, metadata: { team: 7 } }),
+      400,
+      'invalid_request',
+      'metadata.team',
+    );
   }),
-  row(S, 'creating answers `id` (string)', async (world) => {
-    expect(textAt(await made(world), 'id') !== textAt(await made(world), 'id'), 'one id for two keys');
+  row(SECTION, 'creating answers `id` (string)', async (world) => {
+    expect(
+      textAt(await createKey(world), 'id') !== textAt(await createKey(world), 'id'),
+      'one id for two keys',
+    );
   }),
-  row(S, 'creating answers `key` (string), the secret, which works', async (world) => {
-    const key = textAt(await made(world), 'key');
+  row(SECTION, 'creating answers `key` (string), the secret, which works', async (world) => {
+    const key = textAt(await createKey(world), 'key');
     await ok(world.as(key).get('/v1/models'));
   }),
-  row(S, 'creating answers `name` (string)', async (world) => {
-    same(at(await made(world), 'name'), 'made', 'name');
+  row(SECTION, 'creating answers `name` (string)', async (world) => {
+    same(at(await createKey(world), 'name'), 'made', 'name');
   }),
-  row(S, 'creating answers `created` (ISO 8601 timestamp), the present', async (world) => {
-    const created = Date.parse(String(field(await made(world), 'created', 'time')));
-    expect(Math.abs(Date.now() - created) < 60_000, `created ${created}`);
+  row(SECTION, 'creating answers `created` (ISO 8601 timestamp), the present', async (world) => {
+    const createdAt = Date.parse(String(field(await createKey(world), 'created', 'time')));
+    expect(Math.abs(Date.now() - createdAt) < 60_000, `created ${createdAt}`);
   }),
 ];
 
-const readRows: readonly Row[] = [
-  row(S, 'reading answers `id` and `name`', async (world) => {
+const readRows: readonly SpecificationRow[] = [
+  row(SECTION, 'reading answers `id` and `name`', async (world) => {
     const { id } = await world.keyWith({ name: 'known' });
     const key = await okJson(world.rootKey.get(`${manage}/${id}`));
     same([at(key, 'id'), at(key, 'name')], [id, 'known'], 'id and name');
   }),
   row(
-    S,
+    SECTION,
     'reading answers `budget_limit`, `budget_used` and `budget_remaining` as numbers that add up',
     async (world) => {
       await world.suppliers();
@@ -154,16 +165,16 @@ const readRows: readonly Row[] = [
       same(left?.toFixed(9), (3 - (used ?? 0)).toFixed(9), 'budget_remaining');
     },
   ),
-  row(S, 'reading answers `budget_period` (string)', async (world) => {
+  row(SECTION, 'reading answers `budget_period` (string)', async (world) => {
     same(
-      at(await read(world, { budget_limit: 1, budget_period: 'daily' }), 'budget_period'),
+      at(await createAndRead(world, { budget_limit: 1, budget_period: 'daily' }), 'budget_period'),
       'daily',
       'budget_period',
     );
   }),
   ...(['daily', 'monthly'] as const).map((period) =>
     row(
-      S,
+      SECTION,
       `reading answers \`resets_at\` of a ${period} budget: the end of this ${period === 'daily' ? 'day' : 'month'}`,
       async (world) => {
         const now = new Date();
@@ -171,14 +182,14 @@ const readRows: readonly Row[] = [
           daily: Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + 1),
           monthly: Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1),
         };
-        const key = await read(world, { budget_limit: 1, budget_period: period });
+        const key = await createAndRead(world, { budget_limit: 1, budget_period: period });
         same(Date.parse(String(field(key, 'resets_at', 'time'))), ends[period], 'resets_at');
       },
       { decided: openPoint('days and months of budgets are those of UTC') },
     ),
   ),
   row(
-    S,
+    SECTION,
     'reading answers `resets_at` of a rolling budget: when all that was spent has left, after 30 days',
     async (world) => {
       await world.suppliers();
@@ -186,13 +197,13 @@ const readRows: readonly Row[] = [
       const before = Date.now();
       await recordOf(client, await ok(client.post(chat, { json: chatOf() })));
       const key = await okJson(world.rootKey.get(`${manage}/${id}`));
-      const left = Date.parse(String(field(key, 'resets_at', 'time'))) - 30 * 24 * HOUR_MS;
-      // The budget counts by hours, and the hour of the call leaves as one.
+      const windowStart = Date.parse(String(field(key, 'resets_at', 'time'))) - 30 * 24 * HOUR_MS;
+      // The budget uses hourly buckets, and the bucket of the call expires as one.
       expect(
-        left > before - HOUR_MS && left <= Date.now() + HOUR_MS,
-        `30 days after ${new Date(left).toISOString()}`,
+        windowStart > before - HOUR_MS && windowStart <= Date.now() + HOUR_MS,
+        `30 days after ${new Date(windowStart).toISOString()}`,
       );
-      same(left % HOUR_MS, 0, 'minutes and seconds');
+      same(windowStart % HOUR_MS, 0, 'minutes and seconds');
     },
     {
       decided: {
@@ -201,28 +212,28 @@ const readRows: readonly Row[] = [
       },
     },
   ),
-  row(S, 'reading answers `status` (string), `active` for a new key', async (world) => {
-    same(at(await read(world), 'status'), 'active', 'status');
+  row(SECTION, 'reading answers `status` (string), `active` for a new key', async (world) => {
+    same(at(await createAndRead(world), 'status'), 'active', 'status');
   }),
-  row(S, 'reading never answers the secret', async (world) => {
+  row(SECTION, 'reading never answers the secret', async (world) => {
     const { id, text } = await world.keyWith();
     const answer = await ok(world.rootKey.get(`${manage}/${id}`));
     same([answer.text.includes(text), at(jsonOf(answer), 'key')], [false, undefined], 'the secret');
   }),
-  row(S, '`budget_limit` can be changed alone: everything else stays', async (world) => {
+  row(SECTION, '`budget_limit` can be changed alone: everything else stays', async (world) => {
     await world.suppliers();
-    const { id } = await world.keyWith(full);
+    const { id } = await world.keyWith(ALL_FIELDS);
     const before = await okJson(world.rootKey.get(`${manage}/${id}`));
     const after = await okJson(world.rootKey.patch(`${manage}/${id}`, { json: { budget_limit: 20 } }));
     same(at(after, 'budget_limit'), 20, 'budget_limit');
-    const again = await okJson(world.rootKey.get(`${manage}/${id}`));
+    const repeat = await okJson(world.rootKey.get(`${manage}/${id}`));
     for (const name of Object.keys(before).filter(
       (one) => !/budget_(limit|remaining)|updated|effective/.test(one),
     ))
-      same(again[name], before[name], name);
-    const changed = { budget_limit: 20, budget_remaining: 20 };
-    same({ ...again, ...changed }, again, 'the budget');
-    same(again['effective'], { ...(before['effective'] as object), ...changed }, 'what is in force');
+      same(repeat[name], before[name], name);
+    const expectedFields = { budget_limit: 20, budget_remaining: 20 };
+    same({ ...repeat, ...expectedFields }, repeat, 'the budget');
+    same(repeat['effective'], { ...(before['effective'] as object), ...expectedFields }, 'what is in force');
   }),
   row(
     '3',
@@ -230,17 +241,17 @@ const readRows: readonly Row[] = [
     async (world) => {
       await world.suppliers();
       const { id, client } = await world.keyWith({ budget_limit: 0, budget_period: 'daily' });
-      const answer = await refused(client.post(chat, { json: chatOf() }), 402, 'budget_exceeded');
+      const answer = await expectRejected(client.post(chat, { json: chatOf() }), 402, 'budget_exceeded');
       const midnight = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
       const key = await okJson(world.rootKey.get(`${manage}/${id}`));
       same(Date.parse(textAt(key, 'resets_at')), Date.parse(`${midnight}T00:00:00Z`), 'resets_at');
-      const told = /\d{4}-\d\d-\d\dT[\d:.]+Z/.exec(answer.text)?.[0] ?? '';
-      same(Date.parse(told), Date.parse(`${midnight}T00:00:00Z`), 'resets_at of the refusal');
+      const reportedTime = /\d{4}-\d\d-\d\dT[\d:.]+Z/.exec(answer.text)?.[0] ?? '';
+      same(Date.parse(reportedTime), Date.parse(`${midnight}T00:00:00Z`), 'resets_at of the refusal');
     },
   ),
 ];
 
-async function audited(world: SpecificationWorld) {
+async function auditOf(world: SpecificationWorld) {
   const { id, client } = await world.keyWith();
   await world.caller();
   const answer = await ok(client.post(chat, { json: chatOf() }));
@@ -252,28 +263,28 @@ async function audited(world: SpecificationWorld) {
 
 const header = (answer: Parameters<typeof headerOf>[0], name: string) => headerOf(answer, `x-svc-${name}`);
 
-const auditRows: readonly Row[] = [
+const auditRows: readonly SpecificationRow[] = [
   row('2.3', '`timestamp` is an ISO 8601 timestamp, that of the call', async (world) => {
     const before = Date.now();
-    const { entry } = await audited(world);
+    const { entry } = await auditOf(world);
     const time = Date.parse(String(field(entry, 'timestamp', 'time')));
     expect(time > before - 5_000 && time < Date.now() + 5_000, `timestamp ${time}`);
   }),
   row('2.3', '`key_id` is the id of the key', async (world) => {
-    const { id, entry } = await audited(world);
+    const { id, entry } = await auditOf(world);
     same(at(entry, 'key_id'), id, 'key_id');
   }),
   row('2.3', '`model` is the model', async (world) => {
-    same(at((await audited(world)).entry, 'model'), 'spec-chat', 'model');
+    same(at((await auditOf(world)).entry, 'model'), 'spec-chat', 'model');
   }),
   row('2.3', '`supplier` and `region` are those that the answer names', async (world) => {
-    const { answer, entry } = await audited(world);
+    const { answer, entry } = await auditOf(world);
     same([at(entry, 'supplier'), at(entry, 'region')], ['first', 'eu'], 'lane');
     same([header(answer, 'supplier'), header(answer, 'region')], ['first', 'eu'], 'lane of the answer');
   }),
   ...['input', 'output'].map((name) =>
     row('2.3', `\`${name}_tokens\` is a whole number, that of the answer`, async (world) => {
-      const { answer, entry } = await audited(world);
+      const { answer, entry } = await auditOf(world);
       same(
         field(entry, `${name}_tokens`, 'integer'),
         Number(header(answer, `${name}-tokens`)),
@@ -282,18 +293,18 @@ const auditRows: readonly Row[] = [
     }),
   ),
   row('2.3', '`cost_usd` is a number, that of the answer', async (world) => {
-    const { answer, entry } = await audited(world);
+    const { answer, entry } = await auditOf(world);
     same(numberAt(entry, 'cost_usd'), Number(header(answer, 'cost-usd')), 'cost_usd');
   }),
   row('2.3', '`latency_ms` is a whole number, that of the answer', async (world) => {
-    const { answer, entry } = await audited(world);
+    const { answer, entry } = await auditOf(world);
     same(field(entry, 'latency_ms', 'integer'), Number(header(answer, 'latency-ms')), 'latency_ms');
   }),
   row(
     '1.6',
     'audit records of a key are kept and can be read, with model, tokens, cost, region, supplier and latency',
     async (world) => {
-      const { entry } = await audited(world);
+      const { entry } = await auditOf(world);
       const names = 'model input_tokens output_tokens cost_usd region supplier latency_ms'.split(' ');
       for (const name of names) expect(at(entry, name) !== undefined, `no ${name}`);
     },
@@ -301,9 +312,9 @@ const auditRows: readonly Row[] = [
   ),
 ];
 
-const issueRows: readonly Row[] = [
+const issueRows: readonly SpecificationRow[] = [
   row('1.5', 'keys are issued and inspected by programs', async (world) => {
-    const { id, key } = await made(world, { name: 'issued' });
+    const { id, key } = await createKey(world, { name: 'issued' });
     same(at(await okJson(world.rootKey.get(`${manage}/${String(id)}`)), 'name'), 'issued', 'name');
     await ok(world.as(String(key)).get('/v1/key'));
   }),
@@ -314,7 +325,7 @@ const issueRows: readonly Row[] = [
       const { id, client } = await world.keyWith();
       await ok(client.get('/v1/key'));
       await ok(world.rootKey.delete(`${manage}/${id}`));
-      await refused(client.get('/v1/key'), 401, 'invalid_api_key');
+      await expectRejected(client.get('/v1/key'), 401, 'invalid_api_key');
     },
     { decided: openPoint('managed keys are listed by GET /v1/manage/keys and revoked by DELETE') },
   ),
@@ -339,12 +350,12 @@ const issueRows: readonly Row[] = [
       async (world) => {
         const { id, client } = await world.keyWith();
         const address = path.replace('{id}', id);
-        const sent =
+        const request =
           method === 'GET' ? {} : { json: method === 'POST' ? { name: 'x' } : { budget_limit: 1 } };
-        await refused(client.send(method, address, sent), 403, 'forbidden');
-        await refused(world.anonymous.send(method, address, sent), 401, 'missing_api_key');
+        await expectRejected(client.send(method, address, request), 403, 'forbidden');
+        await expectRejected(world.anonymous.send(method, address, request), 401, 'missing_api_key');
         const other: Client = world.rootKey;
-        expectStatus(await other.send(method, address, sent), 200);
+        expectStatus(await other.send(method, address, request), 200);
       },
     ),
   ),
@@ -354,23 +365,27 @@ const issueRows: readonly Row[] = [
     same([at(key, 'id'), at(key, 'budget_limit'), at(key, 'status')], [id, 2, 'active'], 'key');
   }),
   row('4.1', 'management takes JSON: another content type is refused', async (world) => {
-    const sent = { body: JSON.stringify({ name: 'text' }), headers: { 'content-type': 'text/plain' } };
-    await refused(world.rootKey.post(manage, sent), 415, 'unsupported_media_type');
-    await refused(world.rootKey.post(manage, { form: { name: 'form' } }), 415, 'unsupported_media_type');
+    const textRequest = { body: JSON.stringify({ name: 'text' }), headers: { 'content-type': 'text/plain' } };
+    await expectRejected(world.rootKey.post(manage, textRequest), 415, 'unsupported_media_type');
+    await expectRejected(
+      world.rootKey.post(manage, { form: { name: 'form' } }),
+      415,
+      'unsupported_media_type',
+    );
   }),
 ];
 
-const authRows: readonly Row[] = [
+const authRows: readonly SpecificationRow[] = [
   row('5.1', 'tokens start with `svc_`', async (world) => {
-    expect(textAt(await made(world), 'key').startsWith('svc_'), 'another prefix');
+    expect(textAt(await createKey(world), 'key').startsWith('svc_'), 'another prefix');
   }),
   row('5.1', 'the root admin key creates and revokes all other keys', async (world) => {
-    const { id } = await made(world);
+    const { id } = await createKey(world);
     await ok(world.rootKey.delete(`${manage}/${String(id)}`));
     same(at(await okJson(world.rootKey.get(`${manage}/${String(id)}`)), 'status'), 'revoked', 'status');
   }),
   row('5.1', 'a key is returned once: nothing that is read afterwards has the secret', async (world) => {
-    const key = await made(world);
+    const key = await createKey(world);
     const [id, secret] = [textAt(key, 'id'), textAt(key, 'key')];
     await ok(world.as(secret).get('/v1/models'));
     const reads = [
@@ -385,14 +400,20 @@ const authRows: readonly Row[] = [
   }),
   row('5.1', 'calls beyond the limits of a key are refused with the codes of section 7', async (world) => {
     await world.suppliers();
-    const outside = await world.keyWith({ allowed_models: ['spec-embed'] });
-    await refused(outside.client.post(chat, { json: chatOf() }), 403, 'model_not_allowed');
-    const spent = await world.keyWith({ budget_limit: 0 });
-    await refused(spent.client.post(chat, { json: chatOf() }), 402, 'budget_exceeded');
-    const slow = await world.keyWith({ rate_limit_rpm: 1 });
-    await ok(slow.client.post(chat, { json: chatOf() }));
-    await refused(slow.client.post(chat, { json: chatOf() }), 429, 'rate_limit_exceeded');
+    const outsideKey = await world.keyWith({ allowed_models: ['spec-embed'] });
+    await expectRejected(outsideKey.client.post(chat, { json: chatOf() }), 403, 'model_not_allowed');
+    const exhaustedKey = await world.keyWith({ budget_limit: 0 });
+    await expectRejected(exhaustedKey.client.post(chat, { json: chatOf() }), 402, 'budget_exceeded');
+    const limitedKey = await world.keyWith({ rate_limit_rpm: 1 });
+    await ok(limitedKey.client.post(chat, { json: chatOf() }));
+    await expectRejected(limitedKey.client.post(chat, { json: chatOf() }), 429, 'rate_limit_exceeded');
   }),
 ];
 
-export const keyRows: readonly Row[] = [...createRows, ...readRows, ...auditRows, ...issueRows, ...authRows];
+export const keyRows: readonly SpecificationRow[] = [
+  ...createRows,
+  ...readRows,
+  ...auditRows,
+  ...issueRows,
+  ...authRows,
+];

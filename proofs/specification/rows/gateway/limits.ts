@@ -1,39 +1,44 @@
 import { expect, expectStatus, jsonOf } from '../../../operations/http';
-import { openPoint, row, type Row } from '../../row';
+import { openPoint, row, type SpecificationRow } from '../../row';
 import type { SpecificationWorld } from '../../world';
 import {
-  ask,
+  sendRequest,
   at,
   chat,
   chatOf,
   field,
   headerOf,
-  heardOf,
+  sendAndCapture,
   manage,
   ok,
   okJson,
   recordOf,
-  refused,
+  expectRejected,
   same,
   textAt,
-} from './asking';
+} from './gateway-calls';
 
-/** The ends of a range are taken and reach the supplier; what is beyond is refused and reaches none. */
-const within = (name: string, least: number, most: number) =>
+/** The ends of a range are accepted and reach the supplier; values beyond are rejected and reach none. */
+const within = (name: string, minimum: number, maximum: number) =>
   row(
     '8',
-    `\`${name}\` of chat: ${least} and ${most} are taken, what is beyond is refused`,
+    `\`${name}\` of chat: ${minimum} and ${maximum} are taken, what is beyond is refused`,
     async (world) => {
-      for (const value of [least, most]) {
-        const { body } = await heardOf(world, chat, (text) => chatOf(text, { [name]: value }));
+      for (const value of [minimum, maximum]) {
+        const { body } = await sendAndCapture(world, chat, (text) => chatOf(text, { [name]: value }));
         same(at(body, name), value, name);
       }
-      for (const value of [least - 0.01, most + 0.01])
-        await refused(ask(world, chat, chatOf('Hello', { [name]: value })), 400, 'invalid_request', name);
+      for (const value of [minimum - 0.01, maximum + 0.01])
+        await expectRejected(
+          sendRequest(world, chat, chatOf('Hello', { [name]: value })),
+          400,
+          'invalid_request',
+          name,
+        );
     },
   );
 
-async function spends(world: SpecificationWorld, period: string): Promise<void> {
+async function proveSpending(world: SpecificationWorld, period: string): Promise<void> {
   await world.suppliers();
   const json = chatOf('Hello', { max_tokens: 300, messages: [{ role: 'user', content: '[[tokens=300]]' }] });
   const { id, client } = await world.keyWith({ budget_limit: 0.001, budget_period: period });
@@ -46,8 +51,8 @@ async function spends(world: SpecificationWorld, period: string): Promise<void> 
   same(at(error, 'code'), 'budget_exceeded', 'code');
   field(error, 'resets_at', 'time');
   const key = await okJson(world.rootKey.get(`${manage}/${id}`));
-  const used = Number(at(key, 'budget_used'));
-  expect(used > 0 && used <= 0.001, `used ${used}`);
+  const budgetUsed = Number(at(key, 'budget_used'));
+  expect(budgetUsed > 0 && budgetUsed <= 0.001, `used ${budgetUsed}`);
 }
 
 const checkout = async (world: SpecificationWorld, amount: number) => {
@@ -58,7 +63,7 @@ const checkout = async (world: SpecificationWorld, amount: number) => {
   return Number(world.processor.account.sessions.get(session)?.['amount_total']);
 };
 
-export const limitRows: readonly Row[] = [
+export const limitRows: readonly SpecificationRow[] = [
   within('temperature', 0, 2),
   within('top_p', 0, 1),
   row(
@@ -67,13 +72,13 @@ export const limitRows: readonly Row[] = [
     async (world) => {
       await world.suppliers();
       const { client } = await world.keyWith({ rate_limit_rpm: 3 });
-      const left = [];
+      const remainders = [];
       for (const _time of [1, 2, 3])
-        left.push(
+        remainders.push(
           headerOf(await ok(client.post(chat, { json: chatOf() })), 'x-ratelimit-remaining-requests'),
         );
-      same(left, ['2', '1', '0'], 'what is left');
-      await refused(client.post(chat, { json: chatOf() }), 429, 'rate_limit_exceeded');
+      same(remainders, ['2', '1', '0'], 'what is left');
+      await expectRejected(client.post(chat, { json: chatOf() }), 429, 'rate_limit_exceeded');
     },
   ),
   row('8', 'the rate of one key does not bind another', async (world) => {
@@ -81,14 +86,14 @@ export const limitRows: readonly Row[] = [
     for (const _time of [1, 2]) {
       const { client } = await world.keyWith({ rate_limit_rpm: 1 });
       await ok(client.post(chat, { json: chatOf() }));
-      await refused(client.post(chat, { json: chatOf() }), 429, 'rate_limit_exceeded');
+      await expectRejected(client.post(chat, { json: chatOf() }), 429, 'rate_limit_exceeded');
     }
   }),
   ...['daily', 'monthly', 'rolling'].map((period) =>
     row(
       '8',
       `a key spends no more than \`budget_limit\` in a ${period} period, then is refused with \`resets_at\``,
-      (world) => spends(world, period),
+      (world) => proveSpending(world, period),
     ),
   ),
   row(
@@ -109,12 +114,12 @@ export const limitRows: readonly Row[] = [
     'the export of the audit log has the newest entries, as many as AUDIT_EXPORT_MAX_ROWS says',
     async (world) => {
       const { client } = await world.person('platform_admin');
-      const most = Number(world.gateway.node.environment['AUDIT_EXPORT_MAX_ROWS']);
-      for (let made = 0; made <= most; made += 1)
+      const maxRows = Number(world.gateway.node.environment['AUDIT_EXPORT_MAX_ROWS']);
+      for (let exportedRows = 0; exportedRows <= maxRows; exportedRows += 1)
         expectStatus(await client.get('/dashboard/admin/audit/export'), 200);
       const answer = await client.get('/dashboard/admin/audit/export');
       const lines = answer.text.trim().split('\r\n').slice(1);
-      same([lines.length, headerOf(answer, 'x-svc-export-capped-at')], [most, `${most}`], 'rows');
+      same([lines.length, headerOf(answer, 'x-svc-export-capped-at')], [maxRows, `${maxRows}`], 'rows');
       const times = lines.map((line) => Date.parse(line.split(',')[0]?.replaceAll('"', '') ?? ''));
       expect(Math.max(...times) > Date.now() - 60_000, 'not the newest');
     },

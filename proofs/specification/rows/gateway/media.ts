@@ -1,22 +1,22 @@
-import { recordingNamed } from '../../../../test/support/forged-recordings';
-import { type Answer, expect, jsonOf } from '../../../operations/http';
-import { openPoint, row, type Row } from '../../row';
+import { readRecording } from '../../../../test/support/forged-recordings';
+import { type ReadResponse, expect, jsonOf } from '../../../operations/http';
+import { openPoint, row, type SpecificationRow } from '../../row';
 import type { SpecificationWorld } from '../../world';
 import {
-  ask,
+  sendRequest,
   at,
   embeddings,
   embeddingsOf,
   field,
-  heardOf,
+  sendAndCapture,
   listAt,
-  mark,
+  uniqueWord,
   numberAt,
   ok,
   okJson,
   recordingOf,
   recordOf,
-  refused,
+  expectRejected,
   rerank,
   rerankOf,
   same,
@@ -24,48 +24,56 @@ import {
   speechOf,
   textAt,
   transcriptions,
-} from './asking';
+} from './gateway-calls';
 
-const embedded = (world: SpecificationWorld, input: unknown = 'Hello', more: object = {}) =>
-  ask(world, embeddings, embeddingsOf(input, more));
+const sendEmbedding = (world: SpecificationWorld, input: unknown = 'Hello', more: object = {}) =>
+  sendRequest(world, embeddings, embeddingsOf(input, more));
 
-const embeddingRows: readonly Row[] = [
+const embeddingRows: readonly SpecificationRow[] = [
   row('4.5', '`model` is required, and a string', async (world) => {
-    await refused(embedded(world, 'Hello', { model: undefined }), 400, 'missing_model', 'model');
-    await refused(embedded(world, 'Hello', { model: 7 }), 400, 'invalid_request', 'model');
+    await expectRejected(sendEmbedding(world, 'Hello', { model: undefined }), 400, 'missing_model', 'model');
+    await expectRejected(sendEmbedding(world, 'Hello', { model: 7 }), 400, 'invalid_request', 'model');
   }),
   row('4.5', '`input` is required', async (world) => {
-    await refused(ask(world, embeddings, { model: 'spec-embed' }), 400, 'invalid_request', 'input');
+    await expectRejected(
+      sendRequest(world, embeddings, { model: 'spec-embed' }),
+      400,
+      'invalid_request',
+      'input',
+    );
   }),
   row('4.5', '`input` is a string or a list of strings', async (world) => {
-    same(listAt(await okJson(embedded(world, 'Hello')), 'data').length, 1, 'vectors');
-    same(listAt(await okJson(embedded(world, ['one', 'two', 'three'])), 'data').length, 3, 'vectors');
-    for (const wrong of [7, {}, [{}]]) same((await embedded(world, wrong)).status, 400, 'status');
+    same(listAt(await okJson(sendEmbedding(world, 'Hello')), 'data').length, 1, 'vectors');
+    same(listAt(await okJson(sendEmbedding(world, ['one', 'two', 'three'])), 'data').length, 3, 'vectors');
+    for (const invalidValue of [7, {}, [{}]])
+      same((await sendEmbedding(world, invalidValue)).status, 400, 'status');
   }),
   row('4.5', '`region` restricts the call to that region', async (world) => {
-    const heard = await heardOf(world, embeddings, (text) => embeddingsOf(text, { region: 'us' }));
-    same([heard.at, at(heard.body, 'region')], ['second', undefined], 'the supplier');
+    const upstreamRequest = await sendAndCapture(world, embeddings, (text) =>
+      embeddingsOf(text, { region: 'us' }),
+    );
+    same([upstreamRequest.at, at(upstreamRequest.body, 'region')], ['second', undefined], 'the supplier');
   }),
   row('4.5', '`object` is `list`', async (world) => {
-    same(at(await okJson(embedded(world)), 'object'), 'list', 'object');
+    same(at(await okJson(sendEmbedding(world)), 'object'), 'list', 'object');
   }),
   row('4.5', '`model` is the model that was asked', async (world) => {
-    same(at(await okJson(embedded(world)), 'model'), 'spec-embed', 'model');
+    same(at(await okJson(sendEmbedding(world)), 'model'), 'spec-embed', 'model');
   }),
   row('4.5', '`data[].object` is `embedding`', async (world) => {
-    const data = listAt(await okJson(embedded(world, ['one', 'two'])), 'data');
+    const data = listAt(await okJson(sendEmbedding(world, ['one', 'two'])), 'data');
     same(data.map((one) => at(one, 'object')).join(), 'embedding,embedding', 'object');
   }),
   row('4.5', '`data[].index` is the position of the input', async (world) => {
-    const data = listAt(await okJson(embedded(world, ['one', 'two', 'three'])), 'data');
+    const data = listAt(await okJson(sendEmbedding(world, ['one', 'two', 'three'])), 'data');
     same(data.map((one) => at(one, 'index')).join(), '0,1,2', 'index');
   }),
   row(
     '4.5',
     '`data[].embedding` is a list of numbers, as the supplier has it for the text at its position',
     async (world) => {
-      const input = [mark(), mark()];
-      const data = listAt(await okJson(embedded(world, input)), 'data');
+      const input = [uniqueWord(), uniqueWord()];
+      const data = listAt(await okJson(sendEmbedding(world, input)), 'data');
       const suppliers = await world.suppliers();
       for (const [place, text] of input.entries()) {
         const own = await suppliers.directly('first', embeddings, { model: 'sim-spec-embed', input: text });
@@ -91,51 +99,52 @@ const embeddingRows: readonly Row[] = [
       ],
       usage: { prompt_tokens: 2, total_tokens: 2 },
     });
-    const data = listAt(await okJson(embedded(world, ['one', 'two'], { model: name })), 'data');
+    const data = listAt(await okJson(sendEmbedding(world, ['one', 'two'], { model: name })), 'data');
     same(data.map((one) => at(one, 'index')).join(), '0,1', 'index');
   }),
   row(
     '4.5',
     '`usage.prompt_tokens` and `usage.total_tokens` are whole numbers, equal, and those of the bill',
     async (world) => {
-      const sent = await ok(embedded(world, ['Hello to all of you', 'and to all others']));
-      const answer = jsonOf(sent);
+      const embeddingResponse = await ok(sendEmbedding(world, ['Hello to all of you', 'and to all others']));
+      const answer = jsonOf(embeddingResponse);
       const prompt = Number(field(answer, 'usage.prompt_tokens', 'integer'));
       expect(prompt > 0, 'no tokens');
       same(field(answer, 'usage.total_tokens', 'integer'), prompt, 'total_tokens');
-      const record = await recordOf((await world.caller()).client, sent);
+      const record = await recordOf((await world.caller()).client, embeddingResponse);
       same(numberAt(record, 'input_tokens'), prompt, 'tokens on record');
       same(numberAt(record, 'cost_usd').toFixed(9), (prompt / 1e6).toFixed(9), 'cost');
     },
   ),
 ];
 
-const ranked = (world: SpecificationWorld, more: object = {}) => ask(world, rerank, rerankOf(more));
+const sendRerank = (world: SpecificationWorld, more: object = {}) =>
+  sendRequest(world, rerank, rerankOf(more));
 
-const rerankRows: readonly Row[] = [
+const rerankRows: readonly SpecificationRow[] = [
   row('4.6', '`model` is required, and a string', async (world) => {
-    await refused(ranked(world, { model: undefined }), 400, 'missing_model', 'model');
-    await refused(ranked(world, { model: 7 }), 400, 'invalid_request', 'model');
+    await expectRejected(sendRerank(world, { model: undefined }), 400, 'missing_model', 'model');
+    await expectRejected(sendRerank(world, { model: 7 }), 400, 'invalid_request', 'model');
   }),
   row('4.6', '`query` is required, and a string', async (world) => {
-    await refused(ranked(world, { query: undefined }), 400, 'invalid_request', 'query');
-    await refused(ranked(world, { query: 7 }), 400, 'invalid_request', 'query');
+    await expectRejected(sendRerank(world, { query: undefined }), 400, 'invalid_request', 'query');
+    await expectRejected(sendRerank(world, { query: 7 }), 400, 'invalid_request', 'query');
   }),
   row('4.6', '`documents` is required, and a list of strings', async (world) => {
-    await refused(ranked(world, { documents: undefined }), 400, 'invalid_request', 'documents');
-    await refused(ranked(world, { documents: 'one' }), 400, 'invalid_request', 'documents');
-    same((await ranked(world, { documents: [7] })).status, 400, 'status');
+    await expectRejected(sendRerank(world, { documents: undefined }), 400, 'invalid_request', 'documents');
+    await expectRejected(sendRerank(world, { documents: 'one' }), 400, 'invalid_request', 'documents');
+    same((await sendRerank(world, { documents: [7] })).status, 400, 'status');
   }),
   row('4.6', '`model` is the model that was asked', async (world) => {
-    same(at(await okJson(ranked(world)), 'model'), 'spec-rerank', 'model');
+    same(at(await okJson(sendRerank(world)), 'model'), 'spec-rerank', 'model');
   }),
   row('4.6', '`results[].index` is the original position, each once', async (world) => {
-    const results = listAt(await okJson(ranked(world)), 'results');
+    const results = listAt(await okJson(sendRerank(world)), 'results');
     same(results.map((one) => Number(field(one, 'index', 'integer'))).toSorted(), [0, 1, 2], 'indexes');
     same(at(results[0], 'index'), 1, 'the best');
   }),
   row('4.6', '`results[].relevance_score` is a number, higher is more relevant', async (world) => {
-    const results = listAt(await okJson(ranked(world)), 'results');
+    const results = listAt(await okJson(sendRerank(world)), 'results');
     const score = (index: number) =>
       numberAt(
         results.find((one) => at(one, 'index') === index),
@@ -150,7 +159,7 @@ const rerankRows: readonly Row[] = [
       const { name, upstream } = await world.newModel({ kind: 'rerank' });
       const results = [0.1, 0.9, 0.5].map((relevance_score, index) => ({ index, relevance_score }));
       await (await world.suppliers()).answer('first', upstream[0] ?? '', { id: 'one', results, meta: {} });
-      const sorted = listAt(await okJson(ranked(world, { model: name })), 'results');
+      const sorted = listAt(await okJson(sendRerank(world, { model: name })), 'results');
       same(
         sorted.map((one) => at(one, 'index')),
         [1, 2, 0],
@@ -160,16 +169,16 @@ const rerankRows: readonly Row[] = [
   ),
 ];
 
-async function transcribed(
+async function sendTranscription(
   world: SpecificationWorld,
   fields: Readonly<Record<string, string>> = { model: 'spec-whisper' },
-  file: Uint8Array = recordingNamed('pcm.wav'),
+  file: Uint8Array = readRecording('pcm.wav'),
   name = 'speech.wav',
-): Promise<Answer> {
+): Promise<ReadResponse> {
   return (await world.caller()).client.post(transcriptions, recordingOf(fields, file, name));
 }
 
-const MOST_BYTES = 25 * 1024 * 1024;
+const MAX_BYTES = 25 * 1024 * 1024;
 const recordings: readonly [kind: string, file: string][] = [
   ['WAV', 'pcm.wav'],
   ['MP3', 'constant.mp3'],
@@ -179,7 +188,7 @@ const recordings: readonly [kind: string, file: string][] = [
   ['WebM', 'opus.webm'],
 ];
 
-/** A recording of exactly so many bytes. */
+/** A recording of exactly this size. */
 function recordingOfSize(bytes: number): Uint8Array {
   const head = Buffer.alloc(44);
   head.write('RIFF');
@@ -197,14 +206,18 @@ function recordingOfSize(bytes: number): Uint8Array {
   return Buffer.concat([head, Buffer.alloc(bytes - 44)]);
 }
 
-const transcriptionRows: readonly Row[] = [
+const transcriptionRows: readonly SpecificationRow[] = [
   row('4.7', 'the body is multipart/form-data, and nothing else', async (world) => {
-    await refused(ask(world, transcriptions, { model: 'spec-whisper' }), 415, 'unsupported_media_type');
+    await expectRejected(
+      sendRequest(world, transcriptions, { model: 'spec-whisper' }),
+      415,
+      'unsupported_media_type',
+    );
   }),
   row('4.7', '`file` is required', async (world) => {
     const body = new FormData();
     body.append('model', 'spec-whisper');
-    await refused(
+    await expectRejected(
       (await world.caller()).client.post(transcriptions, { body }),
       400,
       'invalid_request',
@@ -214,17 +227,17 @@ const transcriptionRows: readonly Row[] = [
   ...recordings.map(([kind, file]) =>
     row('4.7', `\`file\` may be ${kind}: its text comes back, and its length is charged`, async (world) => {
       const name = `speech.${file.split('.').at(-1)}`;
-      const text = mark();
+      const text = uniqueWord();
       const fields = { model: 'spec-whisper', prompt: `[[echo=${text}]]` };
-      const answer = await ok(transcribed(world, fields, recordingNamed(file), name));
+      const answer = await ok(sendTranscription(world, fields, readRecording(file), name));
       same(at(jsonOf(answer), 'text'), text, 'text');
       expect(Number(answer.headers.get('x-svc-cost-usd')) > 0, 'no length was charged');
     }),
   ),
   row('4.7', '`file` in another format is refused', async (world) => {
     const text = Buffer.from('This is no recording at all. '.repeat(20));
-    await refused(
-      transcribed(world, { model: 'spec-whisper' }, text, 'speech.wav'),
+    await expectRejected(
+      sendTranscription(world, { model: 'spec-whisper' }, text, 'speech.wav'),
       415,
       'unsupported_media_type',
       'file',
@@ -232,12 +245,12 @@ const transcriptionRows: readonly Row[] = [
   }),
   row('4.7', '`model` left out means `whisper`', async (world) => {
     const suppliers = await world.suppliers();
-    const before = (await suppliers.heard('first', 'sim-spec-whisper')).length;
+    const before = (await suppliers.requestsFor('first', 'sim-spec-whisper')).length;
     const { client } = await world.caller();
-    const left = await recordOf(client, await ok(transcribed(world, {})));
-    const named = await recordOf(client, await ok(transcribed(world, { model: 'whisper' })));
-    same(at(left, 'model'), at(named, 'model'), 'the model on record');
-    const after = (await suppliers.heard('first', 'sim-spec-whisper')).length;
+    const defaultRecord = await recordOf(client, await ok(sendTranscription(world, {})));
+    const namedRecord = await recordOf(client, await ok(sendTranscription(world, { model: 'whisper' })));
+    same(at(defaultRecord, 'model'), at(namedRecord, 'model'), 'the model on record');
+    const after = (await suppliers.requestsFor('first', 'sim-spec-whisper')).length;
     same(after - before, 2, 'requests to its supplier');
   }),
   row(
@@ -245,36 +258,52 @@ const transcriptionRows: readonly Row[] = [
     '`language`, an ISO-639-1 code, reaches the supplier; left out, the supplier detects it',
     async (world) => {
       const fields = { model: 'spec-whisper', response_format: 'verbose_json' };
-      same(at(await okJson(transcribed(world, { ...fields, language: 'de' })), 'language'), 'de', 'language');
-      same(at(await okJson(transcribed(world, fields)), 'language'), 'english', 'language');
+      same(
+        at(await okJson(sendTranscription(world, { ...fields, language: 'de' })), 'language'),
+        'de',
+        'language',
+      );
+      same(at(await okJson(sendTranscription(world, fields)), 'language'), 'english', 'language');
     },
   ),
   row('4.7', '`text` is what the supplier heard', async (world) => {
-    const text = mark();
-    const answer = await okJson(transcribed(world, { model: 'spec-whisper', prompt: `[[echo=${text}]]` }));
+    const text = uniqueWord();
+    const answer = await okJson(
+      sendTranscription(world, { model: 'spec-whisper', prompt: `[[echo=${text}]]` }),
+    );
     same(at(answer, 'text'), text, 'text');
   }),
 ];
 
-const spoken = (world: SpecificationWorld, input = 'Hello', more: object = {}) =>
-  ask(world, speech, speechOf(input, more));
+const sendSpeech = (world: SpecificationWorld, input = 'Hello', more: object = {}) =>
+  sendRequest(world, speech, speechOf(input, more));
 
-const speechRows: readonly Row[] = [
+const speechRows: readonly SpecificationRow[] = [
   row('4.8', '`model` is required, and a string', async (world) => {
-    await refused(spoken(world, 'Hello', { model: undefined }), 400, 'missing_model', 'model');
-    await refused(spoken(world, 'Hello', { model: 7 }), 400, 'invalid_request', 'model');
+    await expectRejected(sendSpeech(world, 'Hello', { model: undefined }), 400, 'missing_model', 'model');
+    await expectRejected(sendSpeech(world, 'Hello', { model: 7 }), 400, 'invalid_request', 'model');
   }),
   row('4.8', '`input` is required, and a string', async (world) => {
-    await refused(ask(world, speech, { model: 'spec-speech' }), 400, 'invalid_request', 'input');
-    await refused(ask(world, speech, { model: 'spec-speech', input: 7 }), 400, 'invalid_request', 'input');
+    await expectRejected(
+      sendRequest(world, speech, { model: 'spec-speech' }),
+      400,
+      'invalid_request',
+      'input',
+    );
+    await expectRejected(
+      sendRequest(world, speech, { model: 'spec-speech', input: 7 }),
+      400,
+      'invalid_request',
+      'input',
+    );
   }),
   row('4.8', '`voice` reaches the supplier', async (world) => {
-    const heard = await heardOf(world, speech, (text) => speechOf(text, { voice: 'nova' }));
-    same(at(heard.body, 'voice'), 'nova', 'voice');
+    const upstreamRequest = await sendAndCapture(world, speech, (text) => speechOf(text, { voice: 'nova' }));
+    same(at(upstreamRequest.body, 'voice'), 'nova', 'voice');
   }),
   row('4.8', '`voice` left out is left to the model', async (world) => {
     const { name, upstream } = await world.newModel({ kind: 'speech' });
-    // One that has a voice of its own.
+    // A speech model with its own voice.
     const voiced = {
       kind: 'status',
       status: 200,
@@ -282,12 +311,12 @@ const speechRows: readonly Row[] = [
       body: 'ID3 sound',
     };
     await (await world.suppliers()).fault('first', upstream[0] ?? '', voiced);
-    const heard = await heardOf(world, speech, (text) => speechOf(text, { model: name }));
-    same(at(heard.body, 'voice'), undefined, 'voice');
+    const upstreamRequest = await sendAndCapture(world, speech, (text) => speechOf(text, { model: name }));
+    same(at(upstreamRequest.body, 'voice'), undefined, 'voice');
   }),
   ...(['mp3', 'wav'] as const).map((format) =>
     row('4.8', `\`response_format\` may be \`${format}\`, and the content type says so`, async (world) => {
-      const answer = await ok(spoken(world, 'Hello', { response_format: format, voice: 'nova' }));
+      const answer = await ok(sendSpeech(world, 'Hello', { response_format: format, voice: 'nova' }));
       same(answer.headers.get('content-type'), format === 'mp3' ? 'audio/mpeg' : 'audio/wav', 'content type');
       const begins = format === 'mp3' ? /^(ID3|\xff[\xe0-\xff])/ : /^RIFF....WAVE/s;
       expect(
@@ -297,15 +326,15 @@ const speechRows: readonly Row[] = [
     }),
   ),
   row('4.8', '`response_format` left out means `mp3`, for the supplier too', async (world) => {
-    const text = mark();
-    const answer = await ok(spoken(world, text, { voice: 'nova' }));
+    const text = uniqueWord();
+    const answer = await ok(sendSpeech(world, text, { voice: 'nova' }));
     same(answer.headers.get('content-type'), 'audio/mpeg', 'content type');
-    const [heard] = await (await world.suppliers()).heardWith(text);
+    const [heard] = await (await world.suppliers()).requestsWith(text);
     same(at(heard?.body, 'response_format'), 'mp3', 'response_format');
   }),
   row('4.8', 'another `response_format` than the supplier knows is refused', async (world) => {
-    await refused(
-      spoken(world, 'Hello', { response_format: 'text' }),
+    await expectRejected(
+      sendSpeech(world, 'Hello', { response_format: 'text' }),
       400,
       'invalid_request',
       'response_format',
@@ -315,8 +344,10 @@ const speechRows: readonly Row[] = [
     '4.8',
     '`speed` left out means 1.0',
     async (world) => {
-      const heard = await heardOf(world, speech, (text) => speechOf(text, { voice: 'nova' }));
-      expect([undefined, 1].includes(at(heard.body, 'speed') as number), 'another speed was sent');
+      const upstreamRequest = await sendAndCapture(world, speech, (text) =>
+        speechOf(text, { voice: 'nova' }),
+      );
+      expect([undefined, 1].includes(at(upstreamRequest.body, 'speed') as number), 'another speed was sent');
     },
     {
       decided: openPoint(
@@ -325,13 +356,13 @@ const speechRows: readonly Row[] = [
     },
   ),
   row('4.8', '`speed` is a number', async (world) => {
-    await refused(spoken(world, 'Hello', { speed: 'fast' }), 400, 'invalid_request', 'speed');
+    await expectRejected(sendSpeech(world, 'Hello', { speed: 'fast' }), 400, 'invalid_request', 'speed');
   }),
   row('4.8', 'the body is the audio of the supplier, byte for byte', async (world) => {
     const suppliers = await world.suppliers();
     for (const response_format of ['mp3', 'wav']) {
-      const input = mark();
-      const answer = await ok(spoken(world, input, { voice: 'nova', response_format }));
+      const input = uniqueWord();
+      const answer = await ok(sendSpeech(world, input, { voice: 'nova', response_format }));
       const body = { model: 'sim-spec-speech', input, voice: 'nova', response_format };
       const own = await suppliers.directly('first', speech, body);
       expect(own.length > 100 && answer.bytes.equals(own), `${answer.bytes.length} bytes of ${own.length}`);
@@ -339,42 +370,52 @@ const speechRows: readonly Row[] = [
   }),
 ];
 
-const limitRows: readonly Row[] = [
+const limitRows: readonly SpecificationRow[] = [
   row('8', 'a recording of 25 MB is taken, and its text comes back', async (world) => {
-    textAt(await okJson(transcribed(world, { model: 'spec-whisper' }, recordingOfSize(MOST_BYTES))), 'text');
+    textAt(
+      await okJson(sendTranscription(world, { model: 'spec-whisper' }, recordingOfSize(MAX_BYTES))),
+      'text',
+    );
   }),
   row('8', 'a recording of one byte more than 25 MB is refused with a code', async (world) => {
-    const more = transcribed(world, { model: 'spec-whisper' }, recordingOfSize(MOST_BYTES + 1));
-    await refused(more, 413, 'request_too_large', 'file');
+    const more = sendTranscription(world, { model: 'spec-whisper' }, recordingOfSize(MAX_BYTES + 1));
+    await expectRejected(more, 413, 'request_too_large', 'file');
   }),
   row('8', '4096 characters of speech are taken, one more is refused', async (world) => {
-    await ok(spoken(world, 'a'.repeat(4_096), { voice: 'nova' }));
-    await refused(spoken(world, 'a'.repeat(4_097), { voice: 'nova' }), 400, 'invalid_request', 'input');
+    await ok(sendSpeech(world, 'a'.repeat(4_096), { voice: 'nova' }));
+    await expectRejected(
+      sendSpeech(world, 'a'.repeat(4_097), { voice: 'nova' }),
+      400,
+      'invalid_request',
+      'input',
+    );
   }),
   row('8', 'speed 0.25 and 4 of speech are taken, what is beyond is refused', async (world) => {
     for (const speed of [0.25, 4]) {
-      const heard = await heardOf(world, speech, (text) => speechOf(text, { speed, voice: 'nova' }));
-      same(at(heard.body, 'speed'), speed, 'speed');
+      const upstreamRequest = await sendAndCapture(world, speech, (text) =>
+        speechOf(text, { speed, voice: 'nova' }),
+      );
+      same(at(upstreamRequest.body, 'speed'), speed, 'speed');
     }
     for (const speed of [0.24, 4.01])
-      await refused(spoken(world, 'Hello', { speed }), 400, 'invalid_request', 'speed');
+      await expectRejected(sendSpeech(world, 'Hello', { speed }), 400, 'invalid_request', 'speed');
   }),
   row('8', '2048 tokens a string of embeddings are taken', async (world) => {
-    await ok(embedded(world, 'word '.repeat(1_900)));
+    await ok(sendEmbedding(world, 'word '.repeat(1_900)));
   }),
   row(
     '8',
     'a string of embeddings that is certainly longer than 2048 tokens is refused before it is sent',
     async (world) => {
-      const text = mark();
+      const text = uniqueWord();
       const input = ['short', `${text} ${'word '.repeat(9_000)}`];
-      await refused(embedded(world, input), 400, 'context_length_exceeded');
-      same((await (await world.suppliers()).heardWith(text)).length, 0, 'requests that were sent');
+      await expectRejected(sendEmbedding(world, input), 400, 'context_length_exceeded');
+      same((await (await world.suppliers()).requestsWith(text)).length, 0, 'requests that were sent');
     },
   ),
 ];
 
-export const mediaRows: readonly Row[] = [
+export const mediaRows: readonly SpecificationRow[] = [
   ...embeddingRows,
   ...rerankRows,
   ...transcriptionRows,

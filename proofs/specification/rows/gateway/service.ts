@@ -1,7 +1,7 @@
 import { expect, jsonOf } from '../../../operations/http';
-import { row, type Row, unseen } from '../../row';
+import { row, type SpecificationRow, unseen } from '../../row';
 import {
-  ask,
+  sendRequest,
   at,
   chat,
   chatOf,
@@ -19,18 +19,18 @@ import {
   onEveryInterface,
   recording,
   recordOf,
-  refused,
+  expectRejected,
   same,
   textAt,
   transcriptions,
-} from './asking';
+} from './gateway-calls';
 
-const interfaceRows: readonly Row[] = [
+const interfaceRows: readonly SpecificationRow[] = [
   ...interfaces.map(([path, json]) =>
     row(
       '1.1',
       `\`POST ${path}\` is served at the one base address`,
-      async (world) => void (await ok(ask(world, path, json))),
+      async (world) => void (await ok(sendRequest(world, path, json))),
     ),
   ),
   row('1.1', `\`POST ${transcriptions}\` is served at the one base address`, async (world) => {
@@ -61,13 +61,13 @@ const interfaceRows: readonly Row[] = [
     same(at(answer, 'type'), 'message', 'type');
   }),
   row('1.2', '`auto` is accepted by the messages style, and a model of the list answers', async (world) => {
-    const chosen = await ok(ask(world, messages, messagesOf('Hello', { model: 'auto' })));
-    const answer = jsonOf(chosen);
+    const autoResponse = await ok(sendRequest(world, messages, messagesOf('Hello', { model: 'auto' })));
+    const answer = jsonOf(autoResponse);
     const { client } = await world.caller();
     const list = listAt(await okJson(client.get('/v1/models')), 'data').map((model) => at(model, 'id'));
     const model = textAt(answer, 'model');
     expect(model !== 'auto' && list.includes(model), `answered by ${model}`);
-    same(headerOf(chosen, 'x-svc-auto').split(';')[0], model, 'x-svc-auto');
+    same(headerOf(autoResponse, 'x-svc-auto').split(';')[0], model, 'x-svc-auto');
   }),
 ];
 
@@ -82,7 +82,7 @@ const failing = [
   ['a legal reason', 451],
 ] as const;
 
-const failoverRows: readonly Row[] = [
+const failoverRows: readonly SpecificationRow[] = [
   ...failing.map(([what, status]) =>
     row(
       '1.3',
@@ -101,12 +101,12 @@ const failoverRows: readonly Row[] = [
             ['second', 'us', 'true'],
             'lane',
           );
-          const asked = [
-            await suppliers.heard('first', upstream[0] ?? ''),
-            await suppliers.heard('second', upstream[1] ?? ''),
+          const routes = [
+            await suppliers.requestsFor('first', upstream[0] ?? ''),
+            await suppliers.requestsFor('second', upstream[1] ?? ''),
           ];
           same(
-            asked.map(({ length }) => length),
+            routes.map(({ length }) => length),
             [1, 1],
             'requests at the first and at the second supplier',
           );
@@ -115,7 +115,7 @@ const failoverRows: readonly Row[] = [
     ),
   ),
   row('1.3', '`x-svc-failover` is false when the first supplier answers', async (world) => {
-    same(headerOf(await ok(ask(world, chat, chatOf())), 'x-svc-failover'), 'false', 'failover');
+    same(headerOf(await ok(sendRequest(world, chat, chatOf())), 'x-svc-failover'), 'false', 'failover');
   }),
   row('1.3', 'the caller hears of a failure when every supplier fails, on every interface', async (world) => {
     const [suppliers, { client }] = [await world.suppliers(), await world.caller()];
@@ -126,13 +126,13 @@ const failoverRows: readonly Row[] = [
       });
       await suppliers.fault('first', upstream[0] ?? '', { kind: 'status', status: 500 });
       await suppliers.fault('second', upstream[1] ?? '', { kind: 'status', status: 500 });
-      const answer = await refused(one.ask(client, name), 503, 'upstream_unavailable');
+      const answer = await expectRejected(one.ask(client, name), 503, 'upstream_unavailable');
       expect(/^[1-9]\d*$/.test(headerOf(answer, 'retry-after')), 'retry-after');
     });
   }),
 ];
 
-const limitRows: readonly Row[] = [
+const limitRows: readonly SpecificationRow[] = [
   row(
     '1.4',
     'the budget of a key is enforced: calls at the same time spend no more than it',
@@ -142,28 +142,28 @@ const limitRows: readonly Row[] = [
       const { id, client } = await world.keyWith({ budget_limit: limit });
       const json = chatOf('[[tokens=300]]', { max_tokens: 300 });
       const answers = await Promise.all(Array.from({ length: 12 }, () => client.post(chat, { json })));
-      const served = answers.filter(({ status }) => status === 200);
-      expect(served.length > 0 && served.length < 12, `${served.length} of 12 served`);
-      const costs = served.map((answer) => Number(headerOf(answer, 'x-svc-cost-usd')));
-      const spent = costs.reduce((sum, cost) => sum + cost, 0);
-      expect(spent > limit / 2 && spent <= limit, `spent ${spent} of ${limit}`);
+      const servedAnswers = answers.filter(({ status }) => status === 200);
+      expect(servedAnswers.length > 0 && servedAnswers.length < 12, `${servedAnswers.length} of 12 served`);
+      const costs = servedAnswers.map((answer) => Number(headerOf(answer, 'x-svc-cost-usd')));
+      const totalCost = costs.reduce((sum, cost) => sum + cost, 0);
+      expect(totalCost > limit / 2 && totalCost <= limit, `spent ${totalCost} of ${limit}`);
       for (const answer of answers.filter(({ status }) => status !== 200))
         expect(
           ['budget_exceeded', 'capacity_exceeded'].includes(textAt(jsonOf(answer), 'error.code')),
           answer.text,
         );
-      for (const answer of served) await recordOf(client, answer);
+      for (const answer of servedAnswers) await recordOf(client, answer);
       const key = await okJson(world.rootKey.get(`${manage}/${id}`));
-      same(numberAt(key, 'budget_used').toFixed(9), spent.toFixed(9), 'budget_used');
-      await refused(client.post(chat, { json }), 402, 'budget_exceeded');
+      same(numberAt(key, 'budget_used').toFixed(9), totalCost.toFixed(9), 'budget_used');
+      await expectRejected(client.post(chat, { json }), 402, 'budget_exceeded');
     },
   ),
   row('1.4', 'the model list of a key is enforced on every route', async (world) => {
     await world.suppliers();
     const { client } = await world.keyWith({ allowed_models: ['sim-small'] });
     for (const [path, json] of interfaces)
-      await refused(client.post(path, { json }), 403, 'model_not_allowed');
-    await refused(client.post(transcriptions, recording()), 403, 'model_not_allowed');
+      await expectRejected(client.post(path, { json }), 403, 'model_not_allowed');
+    await expectRejected(client.post(transcriptions, recording()), 403, 'model_not_allowed');
   }),
   row(
     '1.4',
@@ -173,11 +173,11 @@ const limitRows: readonly Row[] = [
       const { client } = await world.keyWith({ allowed_regions: 'eu' });
       await onEveryInterface(async (one) => {
         const { name, upstream } = await world.newModel({ kind: one.kind, lanes: [{ at: 'second' }] });
-        const answer = await refused(one.ask(client, name), 503, 'sovereign_route_unavailable');
+        const answer = await expectRejected(one.ask(client, name), 503, 'sovereign_route_unavailable');
         same(headerOf(answer, 'x-should-retry'), 'false', 'x-should-retry');
-        same((await suppliers.heard('second', upstream[0] ?? '')).length, 0, 'requests');
+        same((await suppliers.requestsFor('second', upstream[0] ?? '')).length, 0, 'requests');
       });
-      await refused(client.post(native, { json: nativeOf() }), 503, 'sovereign_route_unavailable');
+      await expectRejected(client.post(native, { json: nativeOf() }), 503, 'sovereign_route_unavailable');
     },
   ),
   row('1.4', 'the rate of a key is enforced, also among calls at the same time', async (world) => {
@@ -190,7 +190,7 @@ const limitRows: readonly Row[] = [
       [200, 200, 429, 429, 429, 429],
       'statuses of six calls',
     );
-    const answer = await refused(client.post(chat, { json }), 429, 'rate_limit_exceeded');
+    const answer = await expectRejected(client.post(chat, { json }), 429, 'rate_limit_exceeded');
     const seconds = Number(headerOf(answer, 'retry-after'));
     expect(Number.isInteger(seconds) && seconds > 0 && seconds <= 60, `retry after ${seconds}`);
   }),
@@ -200,25 +200,25 @@ const limitRows: readonly Row[] = [
     async (world) => {
       const { name, upstream } = await world.newModel({ lanes: [{ at: 'first' }] });
       const json = chatOf('Hello', { model: name, region: 'us' });
-      const answer = await refused(ask(world, chat, json), 503, 'sovereign_route_unavailable');
+      const answer = await expectRejected(sendRequest(world, chat, json), 503, 'sovereign_route_unavailable');
       same(answer.headers.get('x-should-retry'), 'false', 'x-should-retry');
-      same((await (await world.suppliers()).heard('first', upstream[0] ?? '')).length, 0, 'requests');
+      same((await (await world.suppliers()).requestsFor('first', upstream[0] ?? '')).length, 0, 'requests');
     },
   ),
   row('1.4', 'a failing supplier within the region is not replaced by one outside', async (world) => {
     const { name, upstream } = await world.newModel({ lanes: [{ at: 'first' }, { at: 'second' }] });
     const suppliers = await world.suppliers();
     await suppliers.fault('first', upstream[0] ?? '', { kind: 'status', status: 500 });
-    const answer = await ask(world, chat, chatOf('Hello', { model: name, region: 'eu' }));
+    const answer = await sendRequest(world, chat, chatOf('Hello', { model: name, region: 'eu' }));
     same(
-      [answer.status >= 500, (await suppliers.heard('second', upstream[1] ?? '')).length],
+      [answer.status >= 500, (await suppliers.requestsFor('second', upstream[1] ?? '')).length],
       [true, 0],
       'refused, asked elsewhere',
     );
   }),
 ];
 
-export const serviceRows: readonly Row[] = [
+export const serviceRows: readonly SpecificationRow[] = [
   ...interfaceRows,
   ...failoverRows,
   ...limitRows,

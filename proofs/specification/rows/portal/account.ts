@@ -1,22 +1,31 @@
 import {
-  confirmed,
+  registerConfirmedUser,
   cookiesOf,
   expectSession,
   mailTo,
   newAddress,
   password,
-  registered,
-  signedIn,
+  registerUser,
+  signInByPassword,
   statusOf,
   tokenIn,
 } from '../../../operations/accounts';
 import { expect, expectStatus, jsonOf } from '../../../operations/http';
-import { row, type Row } from '../../row';
-import { asking, equal, inHtml, leadsTo, okHtml, okJson, refuses, refusesAnonymous } from './steps';
+import { row, type SpecificationRow } from '../../row';
+import {
+  callTo,
+  equal,
+  inHtml,
+  expectRedirect,
+  okHtml,
+  okJson,
+  expectRejected,
+  refusesAnonymous,
+} from './row-helpers';
 
 const newSecret = 'a wholly different phrase';
 
-const passwords: readonly Row[] = [
+const passwords: readonly SpecificationRow[] = [
   row('4.10', '`POST /auth/register` registers an account by email and password', async (world) => {
     const email = newAddress();
     const json = { email, password, display_name: 'Anna Weber', terms: true };
@@ -24,51 +33,51 @@ const passwords: readonly Row[] = [
     expect((await statusOf(world, email)) !== undefined, 'there is an account');
   }),
   row('4.10', '`POST /auth/login` signs in by email and password', async (world) => {
-    const email = await confirmed(world);
+    const email = await registerConfirmedUser(world);
     const answer = await world.anonymous.post('/auth/login', { json: { email, password } });
     okJson(answer);
     const client = world.anonymous.with({ cookie: cookiesOf(answer) });
     okHtml(await client.get('/dashboard/settings', inHtml), email);
-    const wrong = await world.anonymous.post('/auth/login', { json: { email, password: newSecret } });
-    refuses(wrong, 401, 'invalid_credentials');
+    const failedSignIn = await world.anonymous.post('/auth/login', { json: { email, password: newSecret } });
+    expectRejected(failedSignIn, 401, 'invalid_credentials');
   }),
   row('4.10', '`POST /auth/forgot-password` sends a mail to reset the password', async (world) => {
-    const email = await confirmed(world);
+    const email = await registerConfirmedUser(world);
     okJson(await world.anonymous.post('/auth/forgot-password', { json: { email } }));
     const token = tokenIn(await mailTo(world, email, /Choose a new password/));
     okHtml(await world.anonymous.get(`/reset-password?token=${token}`, inHtml), token);
   }),
   row('4.10', '`POST /auth/reset-password` resets the password with the token of the mail', async (world) => {
-    const email = await confirmed(world);
+    const email = await registerConfirmedUser(world);
     okJson(await world.anonymous.post('/auth/forgot-password', { json: { email } }));
     const token = tokenIn(await mailTo(world, email, /Choose a new password/));
     const json = { token, password: newSecret };
     okJson(await world.anonymous.post('/auth/reset-password', { json }));
-    await expectSession(await signedIn(world, email, newSecret), true);
+    await expectSession(await signInByPassword(world, email, newSecret), true);
     const before = await world.anonymous.post('/auth/login', { json: { email, password } });
-    refuses(before, 401, 'invalid_credentials');
-    refuses(await world.anonymous.post('/auth/reset-password', { json }), 401, 'invalid_token');
+    expectRejected(before, 401, 'invalid_credentials');
+    expectRejected(await world.anonymous.post('/auth/reset-password', { json }), 401, 'invalid_token');
   }),
   row(
     '4.10',
     '`POST /auth/resend-verification` sends the mail that confirms an address once more',
     async (world) => {
-      const { email, token } = await registered(world);
+      const { email, token } = await registerUser(world);
       okJson(await world.anonymous.post('/auth/resend-verification', { json: { email } }));
       const deadline = Date.now() + 20_000;
-      let renewed = token;
-      while (renewed === token && Date.now() < deadline) {
-        renewed = tokenIn(await mailTo(world, email, /Confirm your email/));
+      let renewedToken = token;
+      while (renewedToken === token && Date.now() < deadline) {
+        renewedToken = tokenIn(await mailTo(world, email, /Confirm your email/));
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
-      expect(renewed !== token, 'another mail came');
-      okJson(await world.anonymous.post('/verify-email', { json: { token: renewed } }));
+      expect(renewedToken !== token, 'another mail came');
+      okJson(await world.anonymous.post('/verify-email', { json: { token: renewedToken } }));
       equal(await statusOf(world, email), 'active', 'the status');
     },
   ),
 ];
 
-const language: readonly Row[] = [
+const language: readonly SpecificationRow[] = [
   row('4.10', '`POST /set-language` sets the preferred language by a cookie', async (world) => {
     const answer = await world.anonymous.post('/set-language', { json: { language: 'fr' } });
     okJson(answer);
@@ -81,20 +90,20 @@ const language: readonly Row[] = [
     async (world) => {
       const { client, userId } = await world.newPerson();
       okJson(await client.post('/set-language', { json: { language: 'it' } }));
-      const elsewhere = await world.signIn({ id: userId, email: '' });
-      okHtml(await elsewhere.client.get('/dashboard', inHtml), '<html lang="it"');
+      const otherSession = await world.signIn({ id: userId, email: '' });
+      okHtml(await otherSession.client.get('/dashboard', inHtml), '<html lang="it"');
     },
   ),
 ];
 
-const sessions: readonly Row[] = [
+const sessions: readonly SpecificationRow[] = [
   row('4.10', '`GET /logout` ends the session', async (world) => {
     const { client } = await world.newPerson();
     okJson(await client.get('/api/legal/status'));
     okJson(await client.get('/logout'));
     await expectSession(client, false);
     const browser = await world.newPerson();
-    leadsTo(await browser.client.get('/logout', inHtml), '/login?notice=signed-out');
+    expectRedirect(await browser.client.get('/logout', inHtml), '/login?notice=signed-out');
     await expectSession(browser.client, false);
   }),
   row(
@@ -105,7 +114,7 @@ const sessions: readonly Row[] = [
       okJson(await one.client.post('/api/legal/accept', { json: {} }));
       equal(okJson(await one.client.get('/api/legal/status'))['accepted'], true, 'accepted');
       equal(okJson(await other.client.get('/api/legal/status'))['accepted'], false, 'by another');
-      await refusesAnonymous(world, asking('POST', '/api/legal/accept', { json: {} }));
+      await refusesAnonymous(world, callTo('POST', '/api/legal/accept', { json: {} }));
     },
   ),
   row(
@@ -122,12 +131,12 @@ const sessions: readonly Row[] = [
       const after = okJson(await client.get('/api/legal/status'));
       equal(after['accepted'], true, 'the current one');
       equal(after['version'], before['version'], 'the version');
-      await refusesAnonymous(world, asking('GET', '/api/legal/status'));
+      await refusesAnonymous(world, callTo('GET', '/api/legal/status'));
     },
   ),
 ];
 
-const settings: readonly Row[] = [
+const settings: readonly SpecificationRow[] = [
   row('4.10', '`GET /dashboard/settings` is the page of settings', async (world) => {
     const { client, email } = await world.newPerson();
     okHtml(await client.get('/dashboard/settings'), email);
@@ -159,7 +168,7 @@ const settings: readonly Row[] = [
     async (world) => {
       const { client } = await world.newPerson({ status: 'archived' });
       okHtml(await client.get('/account/archived'), 'This account is archived');
-      leadsTo(await client.get('/dashboard', inHtml), '/account/archived');
+      expectRedirect(await client.get('/dashboard', inHtml), '/account/archived');
     },
   ),
   row(
@@ -168,7 +177,7 @@ const settings: readonly Row[] = [
     async (world) => {
       const { client } = await world.newPerson({ status: 'suspended' });
       okHtml(await client.get('/account/suspended'), 'This account is suspended');
-      leadsTo(await client.get('/dashboard', inHtml), '/account/suspended');
+      expectRedirect(await client.get('/dashboard', inHtml), '/account/suspended');
     },
   ),
   ...(['archived', 'suspended'] as const).map((status) =>
@@ -178,7 +187,7 @@ const settings: readonly Row[] = [
       async (world) => {
         const { client } = await world.newPerson();
         okHtml(await client.get(`/account/${status}`));
-        await refusesAnonymous(world, asking('GET', `/account/${status}`));
+        await refusesAnonymous(world, callTo('GET', `/account/${status}`));
       },
     ),
   ),
@@ -200,4 +209,4 @@ const settings: readonly Row[] = [
   ),
 ];
 
-export const accountRows: readonly Row[] = [...passwords, ...language, ...sessions, ...settings];
+export const accountRows: readonly SpecificationRow[] = [...passwords, ...language, ...sessions, ...settings];

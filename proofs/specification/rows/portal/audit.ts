@@ -1,46 +1,46 @@
-import { type Answer, expect } from '../../../operations/http';
+import { type ReadResponse, expect } from '../../../operations/http';
 import type { World } from '../../../operations/world';
-import { row, type Row } from '../../row';
+import { row, type SpecificationRow } from '../../row';
 import {
   ADMIN,
-  asking,
+  callTo,
   clientOf,
   equal,
-  fresh,
+  uniqueName,
   inHtml,
   okCsv,
   okHtml,
   okJson,
-  refuses,
+  expectRejected,
   refusesAnonymous,
-} from './steps';
+} from './row-helpers';
 
 const audit = `${ADMIN}/audit`;
 
-/** A change of ours and one of theirs on record, each by a name of its own. */
-async function onRecord(world: World): Promise<{ ours: string; theirs: string }> {
-  const [ours, theirs] = [fresh('ours'), fresh('theirs')];
+/** Records a change in each organisation, each under its own name. */
+async function recordChanges(world: World): Promise<{ own: string; other: string }> {
+  const [ours, theirs] = [uniqueName('ours'), uniqueName('theirs')];
   const paths = [
     [await clientOf(world, 'org_owner'), ours],
     [(await world.stranger('org_owner')).client, theirs],
   ] as const;
   for (const [client, name] of paths) okCsv(await client.get(`${audit}/export?object=${name}`));
-  return { ours, theirs };
+  return { own: ours, other: theirs };
 }
 
-const wanted = 'action=log.exported';
+const QUERY = 'action=log.exported';
 
-/** The log, or the file of it, holds this of both. */
-async function told(
-  ask: Promise<Answer>,
-  { ours, theirs }: { ours: string; theirs: string },
+/** Expects the log or its export to contain exactly the own entries. */
+async function expectEntries(
+  ask: Promise<ReadResponse>,
+  { own, other }: { own: string; other: string },
 ): Promise<boolean[]> {
   const { status, text } = await ask;
   equal(status, 200, 'the status');
-  return [text.includes(ours), text.includes(theirs)];
+  return [text.includes(own), text.includes(other)];
 }
 
-export const auditRows: readonly Row[] = [
+export const auditRows: readonly SpecificationRow[] = [
   ...[audit, `${audit}/export`].flatMap((path) => {
     const file = path.endsWith('export');
     return [
@@ -48,11 +48,11 @@ export const auditRows: readonly Row[] = [
         '4.10',
         `\`GET ${path}\` ${file ? 'answers as CSV what' : 'is the page on which'} owners and administrators of an organisation see${file ? '' : ' its entries'}`,
         async (world) => {
-          const names = await onRecord(world);
+          const names = await recordChanges(world);
           for (const role of ['org_owner', 'org_admin'] as const) {
             const client = await clientOf(world, role);
             equal(
-              await told(client.get(`${path}?${wanted}`, inHtml), names),
+              await expectEntries(client.get(`${path}?${QUERY}`, inHtml), names),
               [true, false],
               `${role}: ours and theirs`,
             );
@@ -60,26 +60,26 @@ export const auditRows: readonly Row[] = [
           const answer = await (await clientOf(world, 'org_admin')).get(path);
           if (file) okCsv(answer);
           else okHtml(answer);
-          await refusesAnonymous(world, asking('GET', path));
-          refuses(await (await clientOf(world, 'user')).get(path), 403, 'permission_denied');
+          await refusesAnonymous(world, callTo('GET', path));
+          expectRejected(await (await clientOf(world, 'user')).get(path), 403, 'permission_denied');
         },
       ),
       row(
         '4.10',
         `\`GET ${path}\` ${file ? 'holds' : 'shows'} all entries for administrators and owners of the platform, with their own actions`,
         async (world) => {
-          const names = await onRecord(world);
+          const names = await recordChanges(world);
           for (const role of ['platform_admin', 'platform_owner'] as const) {
             const person = await world.person(role);
-            const own = fresh('own');
+            const own = uniqueName('own');
             okCsv(await person.client.get(`${audit}/export?object=${own}`));
             equal(
-              await told(person.client.get(`${path}?${wanted}`, inHtml), names),
+              await expectEntries(person.client.get(`${path}?${QUERY}`, inHtml), names),
               [true, true],
               `${role}: ours and theirs`,
             );
             expect(
-              (await person.client.get(`${path}?${wanted}`, inHtml)).text.includes(own),
+              (await person.client.get(`${path}?${QUERY}`, inHtml)).text.includes(own),
               `${role}: the own action`,
             );
           }
@@ -88,9 +88,9 @@ export const auditRows: readonly Row[] = [
     ];
   }),
   row('4.10', `\`GET ${audit}/export\` has the filters of the list`, async (world) => {
-    await onRecord(world);
+    await recordChanges(world);
     const client = await clientOf(world, 'org_owner');
-    const { columns, lines } = okCsv(await client.get(`${audit}/export?${wanted}`));
+    const { columns, lines } = okCsv(await client.get(`${audit}/export?${QUERY}`));
     const at = columns.indexOf('action');
     const actions = new Set(lines.map((line) => line.split(',')[at]));
     equal([...actions], ['log.exported'], 'the actions in the file');
@@ -102,7 +102,7 @@ export const auditRows: readonly Row[] = [
     async (world) => {
       const { client } = await world.newPerson({ role: 'platform_admin' });
       const cap = Number(world.gateway.node.environment['AUDIT_EXPORT_MAX_ROWS']);
-      for (let made = 0; made <= cap; made += 1)
+      for (let entryCount = 0; entryCount <= cap; entryCount += 1)
         okJson(await client.post('/dashboard/toggle-admin-mode', { json: {} }));
       const { columns, lines } = okCsv(await client.get(`${audit}/export`));
       equal(lines.length, cap, 'lines of the file');

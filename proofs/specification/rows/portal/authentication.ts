@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { projectFolder } from '#product/views';
-import { confirmed, password, cookiesOf } from '../../../operations/accounts';
+import { registerConfirmedUser, password, cookiesOf } from '../../../operations/accounts';
 import { type Client, expect, expectStatus, jsonOf } from '../../../operations/http';
 import type { World } from '../../../operations/world';
-import { openPoint, row, type Row } from '../../row';
+import { openPoint, row, type SpecificationRow } from '../../row';
 import {
   ADMIN,
   type Json,
@@ -13,70 +13,76 @@ import {
   crossSite,
   equal,
   expectInvalid,
-  fresh,
+  uniqueName,
   inHtml,
   newDepartment,
   okHtml,
   okJson,
-  refuses,
+  expectRejected,
   roles,
-  served,
-  subject,
-} from './steps';
+  waitUntilServed,
+  newMember,
+} from './row-helpers';
 
 const bearer = (world: World, text: string): Client =>
   world.anonymous.with({ authorization: `Bearer ${text}` });
 
 async function newKey(world: World, more: Json = {}): Promise<{ id: string; text: string; client: Client }> {
-  const made = okJson(await world.rootKey.post('/v1/manage/keys', { json: { name: fresh('key'), ...more } }));
-  const text = String(made['key']);
-  return { id: String(made['id']), text, client: bearer(world, text) };
+  const creation = okJson(
+    await world.rootKey.post('/v1/manage/keys', { json: { name: uniqueName('key'), ...more } }),
+  );
+  const text = String(creation['key']);
+  return { id: String(creation['id']), text, client: bearer(world, text) };
 }
 
 const message = { model: 'sim-small', max_tokens: 8, messages: [{ role: 'user', content: 'hello' }] };
 
-interface Operation {
+interface PortalOperation {
   readonly method: string;
   readonly path: string;
   readonly area: string;
 }
 
-const operations = (): readonly Operation[] => {
+const operations = (): readonly PortalOperation[] => {
   const text = readFileSync(join(projectFolder, 'test/contract/operations.json'), 'utf8');
-  return (JSON.parse(text) as { operations: Operation[] }).operations;
+  return (JSON.parse(text) as { operations: PortalOperation[] }).operations;
 };
 
-const send = (client: Client, { method, path }: Operation, headers: Readonly<Record<string, string>> = {}) =>
+const send = (
+  client: Client,
+  { method, path }: PortalOperation,
+  headers: Readonly<Record<string, string>> = {},
+) =>
   client.send(method, path.replaceAll(/\{\w+\}/g, '1'), {
     headers,
     ...(method === 'POST' ? { json: {} } : {}),
   });
 
-/** Each of these is answered with the status and the code. */
-async function allAnswer(
+/** Expects each operation to return this status and code. */
+async function expectAll(
   client: Client,
-  which: readonly Operation[],
+  operationList: readonly PortalOperation[],
   [status, code]: readonly [number, string],
   headers: Readonly<Record<string, string>> = {},
 ): Promise<void> {
-  expect(which.length > 0, 'there are operations');
-  for (const operation of which) {
+  expect(operationList.length > 0, 'there are operations');
+  for (const operation of operationList) {
     const answer = await send(client, operation, headers);
     const { method, path } = operation;
     try {
-      refuses(answer, status, code);
+      expectRejected(answer, status, code);
     } catch (error) {
       throw new Error(`${method} ${path}: ${String(error)}`, { cause: error });
     }
   }
 }
 
-const gateway: readonly Row[] = [
+const gateway: readonly SpecificationRow[] = [
   row('5.1.1', 'Every gateway request except `GET /health` carries a key', async (world) => {
     okJson(await world.anonymous.get('/health'));
     const others = operations().filter(({ area, path }) => area === 'gateway' && path !== '/health');
-    await allAnswer(world.anonymous, others, [401, 'missing_api_key']);
-    await allAnswer(bearer(world, `svc_${'x'.repeat(57)}`), others, [401, 'invalid_api_key']);
+    await expectAll(world.anonymous, others, [401, 'missing_api_key']);
+    await expectAll(bearer(world, `svc_${'x'.repeat(57)}`), others, [401, 'invalid_api_key']);
   }),
   row(
     '5.1.1',
@@ -90,40 +96,40 @@ const gateway: readonly Row[] = [
   row('5.1.1', 'A key is carried as `Authorization: Bearer <API_KEY>`', async (world) => {
     const { client } = await newKey(world);
     okJson(await client.get('/v1/models'));
-    await served(client, 'sim-small');
+    await waitUntilServed(client, 'sim-small');
   }),
   row('5.1.1', 'Keys start with `svc_`', async (world) => {
     const { text } = await newKey(world);
     expect(text.startsWith('svc_'), `of the management operation: ${text.slice(0, 4)}`);
     const { client } = await world.newPerson();
-    const made = okJson(await client.post('/dashboard/keys/new', { json: { name: fresh('key') } }));
-    expect(String(made['key']).startsWith('svc_'), 'of the portal');
+    const creation = okJson(await client.post('/dashboard/keys/new', { json: { name: uniqueName('key') } }));
+    expect(String(creation['key']).startsWith('svc_'), 'of the portal');
   }),
   row('5.1.1', 'Keys are scoped to a team or a project', async (world) => {
     const departmentId = await newDepartment(world, world.organisationId);
-    const made = okJson(
+    const creation = okJson(
       await (
         await clientOf(world, 'org_admin')
-      ).post(`${ADMIN}/projects`, { json: { name: fresh('project') } }),
+      ).post(`${ADMIN}/projects`, { json: { name: uniqueName('project') } }),
     );
-    for (const owner of [{ department_id: departmentId }, { project_id: made['id'] }]) {
+    for (const owner of [{ department_id: departmentId }, { project_id: creation['id'] }]) {
       const { id } = await newKey(world, owner);
-      const read = okJson(await world.rootKey.get(`/v1/manage/keys/${id}`));
-      equal({ ...read, ...owner }, read, 'whose it is');
+      const storedKey = okJson(await world.rootKey.get(`/v1/manage/keys/${id}`));
+      equal({ ...storedKey, ...owner }, storedKey, 'whose it is');
     }
   }),
   row('5.1.1', 'The management operation tells a key once', async (world) => {
     const { id, text } = await newKey(world);
-    const read = await world.rootKey.get(`/v1/manage/keys/${id}`);
-    okJson(read);
-    expect(!read.text.includes(text), 'it is not told again');
+    const keyResponse = await world.rootKey.get(`/v1/manage/keys/${id}`);
+    okJson(keyResponse);
+    expect(!keyResponse.text.includes(text), 'it is not told again');
   }),
   ...['/v1/messages', '/v1/messages/count_tokens'].map((path) =>
     row('5.1.2', `\`POST ${path}\` also takes the key as \`x-api-key\``, async (world) => {
       const { text } = await newKey(world);
       okJson(await world.anonymous.post(path, { json: message, headers: { 'x-api-key': text } }));
-      const wrong = { json: message, headers: { 'x-api-key': `${text}x` } };
-      refuses(await world.anonymous.post(path, wrong), 401, 'invalid_api_key');
+      const invalidRequest = { json: message, headers: { 'x-api-key': `${text}x` } };
+      expectRejected(await world.anonymous.post(path, invalidRequest), 401, 'invalid_api_key');
     }),
   ),
   row('5.1.3', 'Management operations ask for the root admin key', async (world) => {
@@ -153,16 +159,16 @@ const gateway: readonly Row[] = [
   }),
   row('5.1.4', 'Keys are generated in the console of the portal', async (world) => {
     const { client } = await world.newPerson();
-    const made = okJson(await client.post('/dashboard/keys/new', { json: { name: fresh('key') } }));
-    okJson(await bearer(world, String(made['key'])).get('/v1/models'));
+    const creation = okJson(await client.post('/dashboard/keys/new', { json: { name: uniqueName('key') } }));
+    okJson(await bearer(world, String(creation['key'])).get('/v1/models'));
   }),
   row('5.1.4', 'Keys are generated by the management operation', async (world) => {
     okJson(await (await newKey(world)).client.get('/v1/models'));
   }),
   row('5.1.5', 'A call of a model outside the key’s list is refused: `model_not_allowed`', async (world) => {
     const { client } = await newKey(world, { allowed_models: ['sim-small'] });
-    await served(client, 'sim-small');
-    refuses(await call(client, 'sim-large'), 403, 'model_not_allowed');
+    await waitUntilServed(client, 'sim-small');
+    expectRejected(await call(client, 'sim-large'), 403, 'model_not_allowed');
   }),
   row(
     '5.1.5',
@@ -171,75 +177,75 @@ const gateway: readonly Row[] = [
       await world.suppliers();
       const { client } = await newKey(world, { allowed_regions: 'eu' });
       const answer = await call(client, 'sim-small');
-      refuses(answer, 503, 'sovereign_route_unavailable');
+      expectRejected(answer, 503, 'sovereign_route_unavailable');
       equal(answer.headers.get('x-should-retry'), 'false', 'x-should-retry');
       const inside = await newKey(world, { allowed_regions: 'local' });
-      await served(inside.client, 'sim-small');
+      await waitUntilServed(inside.client, 'sim-small');
     },
   ),
   row('5.1.5', 'A call beyond the key’s budget is refused: `budget_exceeded`', async (world) => {
     const { client } = await newKey(world, { budget_limit: 0.000_001, budget_period: 'monthly' });
-    refuses(await call(client, 'sim-small'), 402, 'budget_exceeded');
+    expectRejected(await call(client, 'sim-small'), 402, 'budget_exceeded');
   }),
   row(
     '5.1.5',
     'A call beyond the key’s requests per minute is refused: `rate_limit_exceeded`',
     async (world) => {
       const { client } = await newKey(world, { rate_limit_rpm: 1 });
-      await served(client, 'sim-small');
-      refuses(await call(client, 'sim-small'), 429, 'rate_limit_exceeded');
+      await waitUntilServed(client, 'sim-small');
+      expectRejected(await call(client, 'sim-small'), 429, 'rate_limit_exceeded');
     },
   ),
 ];
 
-const inPortal = (area: string): readonly Operation[] =>
+const inPortal = (area: string): readonly PortalOperation[] =>
   operations().filter((operation) => operation.area === area);
 
-/** Without the notices of accounts that rest, and what needs no session. */
-const ofSessions = (): readonly Operation[] =>
+/** Operations that require a session, without the notices for inactive accounts. */
+const sessionOperations = (): readonly PortalOperation[] =>
   [...inPortal('dashboard'), ...inPortal('billing')].filter(({ path }) => !path.endsWith('/webhook'));
 
-const portal: readonly Row[] = [
+const portal: readonly SpecificationRow[] = [
   row('5.2.1', 'People sign in by email and password', async (world) => {
-    const email = await confirmed(world);
+    const email = await registerConfirmedUser(world);
     const answer = await world.anonymous.post('/auth/login', { json: { email, password } });
     okJson(answer);
     okJson(await world.anonymous.with({ cookie: cookiesOf(answer) }).get('/api/legal/status'));
   }),
   row('5.2.2', 'Operations of the dashboard ask for a session', (world) =>
-    allAnswer(world.anonymous, ofSessions(), [401, 'authentication_required']),
+    expectAll(world.anonymous, sessionOperations(), [401, 'authentication_required']),
   ),
   row('5.2.2', 'Operations of the administration ask for a session', (world) =>
-    allAnswer(world.anonymous, inPortal('administration'), [401, 'authentication_required']),
+    expectAll(world.anonymous, inPortal('administration'), [401, 'authentication_required']),
   ),
   row(
     '5.2.2',
     'What a page of another origin makes a browser send is refused: `csrf_rejected`',
     async (world) => {
       const { client } = await world.newPerson();
-      const unsafe = ofSessions().filter(({ method }) => method !== 'GET');
-      await allAnswer(client, unsafe, [403, 'csrf_rejected'], crossSite);
+      const unsafe = sessionOperations().filter(({ method }) => method !== 'GET');
+      await expectAll(client, unsafe, [403, 'csrf_rejected'], crossSite);
       const { client: admin } = await world.newPerson({ role: 'platform_owner' });
       const changes = inPortal('administration').filter(({ method }) => method !== 'GET');
-      await allAnswer(admin, changes, [403, 'csrf_rejected'], crossSite);
+      await expectAll(admin, changes, [403, 'csrf_rejected'], crossSite);
       okJson(await client.post('/dashboard/settings/display-name', { json: { display_name: 'Same' } }));
     },
   ),
   row('5.2.2', 'The same-origin check holds for signing in and for registration', async (world) => {
-    const doors = inPortal('account').filter(({ method }) => method === 'POST');
-    await allAnswer(world.anonymous, doors, [403, 'csrf_rejected'], crossSite);
+    const signInOperations = inPortal('account').filter(({ method }) => method === 'POST');
+    await expectAll(world.anonymous, signInOperations, [403, 'csrf_rejected'], crossSite);
   }),
   row('5.2.3', 'Operations of the administration answer 403 to users below administrators', async (world) =>
-    allAnswer(await clientOf(world, 'user'), inPortal('administration'), [403, 'permission_denied']),
+    expectAll(await clientOf(world, 'user'), inPortal('administration'), [403, 'permission_denied']),
   ),
   row('5.2.3', 'Owners and administrators of the platform reach all organisations', async (world) => {
-    const [ours, theirs] = [await subject(world), await world.stranger('user')];
+    const [ours, theirs] = [await newMember(world), await world.stranger('user')];
     for (const role of ['platform_admin', 'platform_owner'] as const)
       for (const { userId, email } of [ours, theirs])
         okHtml(await (await clientOf(world, role)).get(`${ADMIN}/users/${userId}`, inHtml), email);
   }),
   row('5.2.3', 'Owners and administrators of an organisation reach their organisation', async (world) => {
-    const [ours, theirs] = [await subject(world), await world.stranger('user')];
+    const [ours, theirs] = [await newMember(world), await world.stranger('user')];
     for (const role of ['org_admin', 'org_owner'] as const) {
       const client = await clientOf(world, role);
       okHtml(await client.get(`${ADMIN}/users/${ours.userId}`, inHtml), ours.email);
@@ -249,7 +255,7 @@ const portal: readonly Row[] = [
   row('5.2.3', 'Administrators of a department reach projects they created or belong to', async (world) => {
     const one = await world.newPerson({ role: 'department_admin', organisationId: world.organisationId });
     const make = async (userId: number) => {
-      const name = fresh('project');
+      const name = uniqueName('project');
       const [made] = await world.rows<{ id: number }>(
         'INSERT INTO project (organisation_id, name, created_by) VALUES ($1, $2, $3) RETURNING id',
         [world.organisationId, name, userId],
@@ -265,7 +271,7 @@ const portal: readonly Row[] = [
     'The roles are those of owners and administrators of the platform, organisations and departments',
     async (world) => {
       const { client } = await world.newPerson({ role: 'platform_owner' });
-      const { userId } = await subject(world);
+      const { userId } = await newMember(world);
       for (const role of roles) {
         const { user } = okJson(await client.post(`${ADMIN}/users/${userId}/role`, { json: { role } })) as {
           user: Json;
@@ -282,13 +288,13 @@ const portal: readonly Row[] = [
   row('5.2.4', 'Legal acceptance is recorded per user', async (world) => {
     const [one, other] = [await world.newPerson(), await world.newPerson()];
     okJson(await one.client.post('/api/legal/accept', { json: {} }));
-    const accepted = async ({ client }: { client: Client }) =>
+    const acceptTerms = async ({ client }: { client: Client }) =>
       okJson(await client.get('/api/legal/status'))['accepted'];
-    equal([await accepted(one), await accepted(other)], [true, false], 'who accepted');
+    equal([await acceptTerms(one), await acceptTerms(other)], [true, false], 'who accepted');
   }),
 ];
 
-const versions: readonly Row[] = [
+const versions: readonly SpecificationRow[] = [
   row('9.3', 'The portal’s machine-readable description is titled as the portal', async (world) => {
     const { info } = okJson(await world.anonymous.get('/openapi.json')) as { info: Json };
     expect(/portal/i.test(String(info['title'])), `the title: ${String(info['title'])}`);
@@ -332,4 +338,4 @@ const versions: readonly Row[] = [
   ),
 ];
 
-export const authenticationRows: readonly Row[] = [...gateway, ...portal, ...versions];
+export const authenticationRows: readonly SpecificationRow[] = [...gateway, ...portal, ...versions];

@@ -1,21 +1,21 @@
 import { deliver } from '../../../../simulator/processor/processor-simulator';
-import { type Answer, type Client, expect } from '../../../operations/http';
-import type { Person, World } from '../../../operations/world';
-import { openPoint, row, type Row } from '../../row';
+import { type ReadResponse, type Client, expect } from '../../../operations/http';
+import type { PortalUser, World } from '../../../operations/world';
+import { openPoint, row, type SpecificationRow } from '../../row';
 import {
   type Json,
-  asking,
+  callTo,
   call,
   equal,
   expectInvalid,
   okJson,
-  refuses,
+  expectRejected,
   refusesAnonymous,
-  served,
-} from './steps';
+  waitUntilServed,
+} from './row-helpers';
 
-/** The hosted page's own name of the session that a checkout leads to. */
-function sessionIn(answer: Answer): string {
+/** Session id of the hosted checkout page. */
+function sessionIn(answer: ReadResponse): string {
   const { ok, url } = okJson(answer);
   equal(ok, true, 'ok');
   expect(typeof url === 'string' && URL.canParse(url), `the address of the checkout: ${String(url)}`);
@@ -27,8 +27,8 @@ async function deliverAll(world: World): Promise<void> {
     equal((await deliver(world.url, event)).status, 200, 'the answer to an event');
 }
 
-/** The balance is what was credited to the wallet, less what left it, in dollars. */
-async function balanceOf(world: World, { userId }: Person): Promise<number> {
+/** The balance in dollars: credits of the wallet less charges. */
+async function balanceOf(world: World, { userId }: PortalUser): Promise<number> {
   const [sum] = await world.rows<{ balance: string }>(
     `SELECT coalesce(sum(e.amount), 0)::text AS balance FROM ledger_entry e
        JOIN ledger_account a ON a.id = e.account_id WHERE a.kind = 'wallet' AND a.owner_id = $1`,
@@ -37,34 +37,34 @@ async function balanceOf(world: World, { userId }: Person): Promise<number> {
   return Number(sum?.balance ?? 0) / 1e9;
 }
 
-const checkout = (client: Client, amount: unknown, path = '/api/billing/checkout'): Promise<Answer> =>
+const checkout = (client: Client, amount: unknown, path = '/api/billing/checkout'): Promise<ReadResponse> =>
   client.post(path, { json: { amount } });
 
-/** A person with 25 dollars and a card. */
-export async function customer(world: World): Promise<Person> {
+/** A user with 25 dollars and a card. */
+export async function customer(world: World): Promise<PortalUser> {
   const person = await world.newPerson({ billingExempt: false });
   world.processor.account.pay(sessionIn(await checkout(person.client, 25)));
   await deliverAll(world);
   return person;
 }
 
-interface Card {
+interface PaymentCard {
   readonly id: string;
   readonly row_id: number;
   readonly default: boolean;
 }
 
-const cardsOf = async ({ client }: Person): Promise<readonly Card[]> =>
-  okJson(await client.get('/api/billing/payment-methods'))['data'] as Card[];
+const cardsOf = async ({ client }: PortalUser): Promise<readonly PaymentCard[]> =>
+  okJson(await client.get('/api/billing/payment-methods'))['data'] as PaymentCard[];
 
-async function cardOf(person: Person): Promise<Card> {
+async function cardOf(person: PortalUser): Promise<PaymentCard> {
   const [card] = await cardsOf(person);
   expect(card !== undefined, 'the payment left a card');
   return card;
 }
 
-/** A person with two cards; the second is not the default. */
-async function twoCards(world: World): Promise<{ person: Person; second: Card }> {
+/** A user with two cards; the second is not the default. */
+async function twoCards(world: World): Promise<{ person: PortalUser; second: PaymentCard }> {
   const person = await customer(world);
   const setup = sessionIn(await person.client.post('/api/billing/payment-method'));
   world.processor.account.pay(setup, '5555555555554444');
@@ -74,10 +74,10 @@ async function twoCards(world: World): Promise<{ person: Person; second: Card }>
   return { person, second };
 }
 
-const charged = (world: World, session: string): unknown =>
+const chargedAmount = (world: World, session: string): unknown =>
   world.processor.account.sessions.get(session)?.['amount_total'];
 
-const topUps: readonly Row[] = [
+const topUps: readonly SpecificationRow[] = [
   row(
     '4.10',
     '`POST /api/billing/checkout` takes `{amount}` and answers `{ok: true, url}`',
@@ -86,7 +86,7 @@ const topUps: readonly Row[] = [
       const answer = await checkout(client, 50);
       const session = sessionIn(answer);
       expect(world.processor.account.sessions.has(session), 'the address is that of a hosted checkout');
-      await refusesAnonymous(world, asking('POST', '/api/billing/checkout', { json: { amount: 50 } }));
+      await refusesAnonymous(world, callTo('POST', '/api/billing/checkout', { json: { amount: 50 } }));
     },
   ),
   row(
@@ -110,7 +110,7 @@ const topUps: readonly Row[] = [
         [95, 10_000],
         [5, 527],
       ] as const)
-        equal(charged(world, sessionIn(await checkout(client, amount))), cents, `cents for ${amount}`);
+        equal(chargedAmount(world, sessionIn(await checkout(client, amount))), cents, `cents for ${amount}`);
     },
     { decided: openPoint('the charge of a top-up is rounded up to a cent') },
   ),
@@ -126,14 +126,14 @@ const topUps: readonly Row[] = [
     async (world) => {
       const { client } = await world.newPerson();
       const session = sessionIn(await checkout(client, 50, '/api/billing/add-funds'));
-      equal(charged(world, session), 5_264, 'cents');
-      await refusesAnonymous(world, asking('POST', '/api/billing/add-funds', { json: { amount: 50 } }));
+      equal(chargedAmount(world, session), 5_264, 'cents');
+      await refusesAnonymous(world, callTo('POST', '/api/billing/add-funds', { json: { amount: 50 } }));
     },
     { decided: openPoint('add-funds answers as checkout does') },
   ),
 ];
 
-const cards: readonly Row[] = [
+const cards: readonly SpecificationRow[] = [
   row(
     '4.10',
     '`GET /api/billing/processor-config` answers the publishable key and what a page needs',
@@ -141,14 +141,14 @@ const cards: readonly Row[] = [
       const config = okJson(await (await world.newPerson()).client.get('/api/billing/processor-config'));
       const { publishable_key: key, connected, currency } = config;
       equal([key, connected, currency], ['pk_test_specification', true, 'usd'], 'the configuration');
-      await refusesAnonymous(world, asking('GET', '/api/billing/processor-config'));
+      await refusesAnonymous(world, callTo('GET', '/api/billing/processor-config'));
     },
   ),
   row('4.10', '`GET /api/billing/payment-methods` lists the saved payment methods', async (world) => {
     const card = await cardOf(await customer(world));
     equal(card.default, true, 'the card of the payment');
     equal(await cardsOf(await world.newPerson()), [], 'of a person without one');
-    await refusesAnonymous(world, asking('GET', '/api/billing/payment-methods'));
+    await refusesAnonymous(world, callTo('GET', '/api/billing/payment-methods'));
   }),
   row('4.10', '`DELETE /api/billing/payment-methods/{pm_id}` deletes a saved method', async (world) => {
     const person = await customer(world);
@@ -169,7 +169,7 @@ const cards: readonly Row[] = [
     const person = await customer(world);
     const { id } = await cardOf(person);
     expect(typeof id === 'string' && !/^\d+$/.test(id), `the id: ${String(id)}`);
-    refuses(await person.client.delete('/api/billing/payment-methods/pm_unknown'), 404, 'not_found');
+    expectRejected(await person.client.delete('/api/billing/payment-methods/pm_unknown'), 404, 'not_found');
     okJson(await person.client.delete(`/api/billing/payment-methods/${id}`));
   }),
   row('2.6', '`pm_id` is an integer on `/api/billing/payment-method/{pm_id}`', async (world) => {
@@ -185,7 +185,7 @@ const cards: readonly Row[] = [
     async (world) => {
       const { client } = await world.newPerson();
       sessionIn(await client.post('/api/billing/payment-method'));
-      await refusesAnonymous(world, asking('POST', '/api/billing/payment-method'));
+      await refusesAnonymous(world, callTo('POST', '/api/billing/payment-method'));
     },
     { decided: openPoint('payment-method answers the address where a card is added') },
   ),
@@ -216,7 +216,7 @@ interface PaymentPage {
   readonly next_cursor: string | null;
 }
 
-const accounts: readonly Row[] = [
+const accounts: readonly SpecificationRow[] = [
   row('4.10', '`GET /api/billing/payments` answers the history of payments in pages', async (world) => {
     const { client } = await customer(world);
     world.processor.account.pay(sessionIn(await checkout(client, 30)));
@@ -228,20 +228,20 @@ const accounts: readonly Row[] = [
     const second = await page(`&cursor=${encodeURIComponent(first.next_cursor ?? '')}`);
     equal([second.data.length, second.has_more], [1, false], 'the second page');
     equal([first.data[0]?.credit_usd, second.data[0]?.credit_usd], [30, 25], 'the newest first');
-    await refusesAnonymous(world, asking('GET', '/api/billing/payments'));
+    await refusesAnonymous(world, callTo('GET', '/api/billing/payments'));
   }),
   row('4.10', '`POST /api/billing/auto-topup` updates the settings of automatic top-ups', async (world) => {
     const { client, userId } = await customer(world);
     const json = { enabled: true, threshold: 20, amount: 50, monthly_ceiling: 100 };
     okJson(await client.post('/api/billing/auto-topup', { json }));
-    const stored = async () =>
+    const storedRule = async () =>
       world.rows<Json>('SELECT automatic, top_up_cents FROM billing_account WHERE wallet_id = $1', [userId]);
-    equal(await stored(), [{ automatic: true, top_up_cents: '5000' }], 'switched on');
+    equal(await storedRule(), [{ automatic: true, top_up_cents: '5000' }], 'switched on');
     okJson(await client.post('/api/billing/auto-topup', { json: { amount: 30 } }));
-    equal(await stored(), [{ automatic: true, top_up_cents: '3000' }], 'another amount alone');
+    equal(await storedRule(), [{ automatic: true, top_up_cents: '3000' }], 'another amount alone');
     okJson(await client.post('/api/billing/auto-topup', { json: { enabled: false } }));
-    equal((await stored())[0]?.['automatic'], false, 'switched off');
-    await refusesAnonymous(world, asking('POST', '/api/billing/auto-topup', { json }));
+    equal((await storedRule())[0]?.['automatic'], false, 'switched off');
+    await refusesAnonymous(world, callTo('POST', '/api/billing/auto-topup', { json }));
   }),
   ...(['link', 'unlink'] as const).map((word) =>
     row(
@@ -253,7 +253,7 @@ const accounts: readonly Row[] = [
         const path = `/api/billing/${word}-provider-account`;
         const { client } = await world.newPerson();
         equal(okJson(await client.post(path)), { ok: true, linked: false }, 'the answer');
-        await refusesAnonymous(world, asking('POST', path));
+        await refusesAnonymous(world, callTo('POST', path));
       },
       { decided: openPoint('link and unlink of an outside account answer {ok: true, linked: false}') },
     ),
@@ -262,14 +262,14 @@ const accounts: readonly Row[] = [
 
 const webhook = '/api/billing/processor/webhook';
 
-const events: readonly Row[] = [
+const events: readonly SpecificationRow[] = [
   row('6.1', `\`POST ${webhook}\` receives the events of the payment processor`, async (world) => {
     const { client } = await world.newPerson();
     world.processor.account.pay(sessionIn(await checkout(client, 25)));
     await deliverAll(world);
-    const forged = JSON.stringify({ id: 'evt_forged', type: 'charge.refunded', livemode: false });
+    const forgedEvent = JSON.stringify({ id: 'evt_forged', type: 'charge.refunded', livemode: false });
     equal(
-      (await deliver(world.url, { text: forged }, 't=1,v1=00')).status,
+      (await deliver(world.url, { text: forgedEvent }, 't=1,v1=00')).status,
       400,
       'the answer to a forged event',
     );
@@ -277,33 +277,33 @@ const events: readonly Row[] = [
   row('6.1', 'The event `checkout.session.completed` credits the wallet, once', async (world) => {
     const person = await world.newPerson();
     world.processor.account.pay(sessionIn(await checkout(person.client, 25)));
-    const sent = world.processor.account.events.splice(0);
-    const completed = sent.filter(({ type }) => type === 'checkout.session.completed');
-    equal(completed.length, 1, 'the event');
-    for (const event of [...completed, ...completed, ...sent])
+    const paymentEvents = world.processor.account.events.splice(0);
+    const completedEvents = paymentEvents.filter(({ type }) => type === 'checkout.session.completed');
+    equal(completedEvents.length, 1, 'the event');
+    for (const event of [...completedEvents, ...completedEvents, ...paymentEvents])
       equal((await deliver(world.url, event)).status, 200, 'the answer');
     equal(await balanceOf(world, person), 25, 'the wallet');
   }),
   row('6.1', 'The event `charge.refunded` takes what was refunded back from the wallet', async (world) => {
     const person = await customer(world);
     const charge = [...world.processor.account.charges.values()].at(-1);
-    world.processor.account.back.refund(String(charge?.['payment_intent']));
+    world.processor.account.refundsAndDisputes.refund(String(charge?.['payment_intent']));
     const refunds = world.processor.account.events.splice(0);
-    const told = refunds.filter(({ type }) => type === 'charge.refunded');
-    equal(told.length, 1, 'the event');
-    for (const event of told) equal((await deliver(world.url, event)).status, 200, 'the answer');
+    const refundEvents = refunds.filter(({ type }) => type === 'charge.refunded');
+    equal(refundEvents.length, 1, 'the event');
+    for (const event of refundEvents) equal((await deliver(world.url, event)).status, 200, 'the answer');
     equal(await balanceOf(world, person), 0, 'the wallet');
   }),
   row('6.1', 'The event `payment_intent.payment_failed` puts a failed payment on record', async (world) => {
     const { client } = await world.newPerson();
     world.processor.account.pay(sessionIn(await checkout(client, 25)), '4000000000000002');
-    const told = world.processor.account.events.splice(0);
+    const remainingEvents = world.processor.account.events.splice(0);
     equal(
-      told.map(({ type }) => type),
+      remainingEvents.map(({ type }) => type),
       ['payment_intent.payment_failed'],
       'the event',
     );
-    await Promise.all(told.map((event) => deliver(world.url, event)));
+    await Promise.all(remainingEvents.map((event) => deliver(world.url, event)));
     const { data } = okJson(await client.get('/api/billing/payments')) as { data: Json[] };
     equal([data.length, typeof data[0]?.['failure_code']], [1, 'string'], 'the payment and why it failed');
   }),
@@ -315,12 +315,12 @@ const events: readonly Row[] = [
       const key = await world.newKey(person);
       world.processor.account.pay(sessionIn(await checkout(person.client, 25)));
       equal(await balanceOf(world, person), 0, 'before the event');
-      refuses(await call(key.client, 'sim-small'), 403, 'billing_limit_reached');
+      expectRejected(await call(key.client, 'sim-small'), 403, 'billing_limit_reached');
       await deliverAll(world);
       equal(await balanceOf(world, person), 25, 'after the event');
-      await served(key.client, 'sim-small');
+      await waitUntilServed(key.client, 'sim-small');
     },
   ),
 ];
 
-export const billingRows: readonly Row[] = [...topUps, ...cards, ...accounts, ...events];
+export const billingRows: readonly SpecificationRow[] = [...topUps, ...cards, ...accounts, ...events];

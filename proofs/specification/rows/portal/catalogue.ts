@@ -1,33 +1,33 @@
 import { expect } from '../../../operations/http';
 import type { World } from '../../../operations/world';
-import { row, type Row } from '../../row';
+import { row, type SpecificationRow } from '../../row';
 import { newProvider } from './states';
 import {
   ADMIN,
   type Json,
-  asking,
+  callTo,
   call,
   equal,
   expectFrom,
-  fresh,
+  uniqueName,
   inHtml,
-  leadsTo,
+  expectRedirect,
   newModel,
   okHtml,
   okJson,
   platform,
-  refuses,
+  expectRejected,
   refusesAnonymous,
-  served,
-  untilInForce,
-} from './steps';
+  waitUntilServed,
+  waitForCatalogue,
+} from './row-helpers';
 
 const priceOf = async (world: World, model: string): Promise<Json> =>
   okJson(await (await platform(world)).get(`${ADMIN}/models/${model}/price-schedule`))['price'] as Json;
 
-const prices: readonly Row[] = [
+const prices: readonly SpecificationRow[] = [
   row('9.5', `\`GET ${ADMIN}/prices\` leads to \`${ADMIN}/models\``, async (world) =>
-    leadsTo(await (await platform(world)).get(`${ADMIN}/prices`), `${ADMIN}/models`),
+    expectRedirect(await (await platform(world)).get(`${ADMIN}/prices`), `${ADMIN}/models`),
   ),
   row('4.10', `\`POST ${ADMIN}/prices\` updates a price`, async (world) => {
     const model = await newModel(world);
@@ -56,7 +56,7 @@ const prices: readonly Row[] = [
   ),
 ];
 
-const providers: readonly Row[] = [
+const providers: readonly SpecificationRow[] = [
   row('4.10', `\`POST ${ADMIN}/providers\` creates a provider`, async (world) => {
     const { id, name } = await newProvider(world);
     okHtml(await (await platform(world)).get(`${ADMIN}/models?tab=providers`, inHtml), name);
@@ -68,7 +68,7 @@ const providers: readonly Row[] = [
   }),
   row('4.10', `\`POST ${ADMIN}/providers/{provider_id}/update\` updates a provider`, async (world) => {
     const { id } = await newProvider(world);
-    const name = fresh('renamed');
+    const name = uniqueName('renamed');
     const client = await platform(world);
     okJson(await client.post(`${ADMIN}/providers/${id}/update`, { json: { name } }));
     equal(okJson(await client.get(`${ADMIN}/providers/${id}/visibility-info`))['name'], name, 'the name');
@@ -80,7 +80,7 @@ const providers: readonly Row[] = [
       const { id } = await newProvider(world);
       const client = await platform(world);
       okJson(await client.post(`${ADMIN}/providers/${id}/delete`, { json: {} }));
-      refuses(await client.get(`${ADMIN}/providers/${id}/visibility-info`), 404, 'not_found');
+      expectRejected(await client.get(`${ADMIN}/providers/${id}/visibility-info`), 404, 'not_found');
     },
   ),
   row(
@@ -90,7 +90,7 @@ const providers: readonly Row[] = [
       const { id, name } = await newProvider(world);
       await newModel(world, { lanes: [{ provider: name, upstream_model: 'one', region: 'local' }] });
       const client = await platform(world);
-      refuses(await client.post(`${ADMIN}/providers/${id}/delete`, { json: {} }), 409, 'conflict');
+      expectRejected(await client.post(`${ADMIN}/providers/${id}/delete`, { json: {} }), 409, 'conflict');
       equal(
         okJson(await client.get(`${ADMIN}/providers/${id}/visibility-info`))['name'],
         name,
@@ -133,7 +133,7 @@ const providers: readonly Row[] = [
           visible,
           'visible',
         );
-        await untilInForce(world);
+        await waitForCatalogue(world);
         const { data } = okJson(await key.client.get('/v1/models')) as { data: Json[] };
         equal(
           data.some((one) => one['id'] === model),
@@ -151,7 +151,7 @@ const providers: readonly Row[] = [
       const client = await platform(world);
       const json = { provider_id: sandbox?.id, upstream_model: 'sim-small', region: 'local' };
       equal(okJson(await client.post(`${ADMIN}/providers/test`, { json }))['ok'], true, 'one that answers');
-      const name = fresh('unsaved');
+      const name = uniqueName('unsaved');
       const other = {
         name,
         style: 'openai-style',
@@ -172,7 +172,7 @@ const providers: readonly Row[] = [
 const schedule = (model: string) => `${ADMIN}/models/${model}/price-schedule`;
 const running = { starts_at: '2020-01-01T00:00:00Z', ends_at: '2090-01-01T00:00:00Z', input_price: '0.5' };
 
-const models: readonly Row[] = [
+const models: readonly SpecificationRow[] = [
   row('4.10', `\`GET ${ADMIN}/models\` is the page of models and providers, with tabs`, async (world) => {
     const client = await platform(world);
     okHtml(await client.get(`${ADMIN}/models?q=sim-small`), '>sim-small</a>');
@@ -189,10 +189,10 @@ const models: readonly Row[] = [
       const model = await newModel(world);
       const lanes = [{ provider: 'sandbox', upstream_model: 'sim-large', region: 'local' }];
       const json = { model, display_name: 'Renamed', input_price: '3', lanes };
-      const changed = okJson(await (await platform(world)).post(`${ADMIN}/models/update`, { json }));
-      equal(changed['display_name'], 'Renamed', 'metadata');
+      const update = okJson(await (await platform(world)).post(`${ADMIN}/models/update`, { json }));
+      equal(update['display_name'], 'Renamed', 'metadata');
       equal((await priceOf(world, model))['input_price'], 3, 'the price');
-      const [lane] = changed['lanes'] as Json[];
+      const [lane] = update['lanes'] as Json[];
       equal([lane?.['provider'], lane?.['upstream_model']], ['sandbox', 'sim-large'], 'the provider');
     },
   ),
@@ -215,10 +215,10 @@ const models: readonly Row[] = [
       const model = await newModel(world);
       const client = await platform(world);
       const { id } = okJson(await client.post(schedule(model), { json: running }));
-      const again = okJson(
+      const repeat = okJson(
         await client.post(schedule(model), { json: { ...running, id, input_price: '0.25' } }),
       );
-      equal(again['id'], id, 'the same schedule');
+      equal(repeat['id'], id, 'the same schedule');
       const { schedules } = okJson(await client.get(schedule(model))) as { schedules: Json[] };
       equal(
         schedules.map(({ price }) => (price as Json)['input_price']),
@@ -232,13 +232,13 @@ const models: readonly Row[] = [
       '4.10',
       `\`${method} ${ADMIN}/models/{model}/price-schedule\` is for administrators of the platform only`,
       async (world) => {
-        const sent = async () => ({ path: schedule(await newModel(world)), json: running });
+        const scheduleRequest = async () => ({ path: schedule(await newModel(world)), json: running });
         await refusesAnonymous(world, async (client) => {
-          const { path, json } = await sent();
+          const { path, json } = await scheduleRequest();
           return client.send(method, path, method === 'GET' ? {} : { json });
         });
         await expectFrom(world, 'platform_admin', async ({ client }) => {
-          const { path, json } = await sent();
+          const { path, json } = await scheduleRequest();
           return client.send(method, path, method === 'GET' ? {} : { json });
         });
       },
@@ -261,7 +261,7 @@ const models: readonly Row[] = [
     '`POST /admin/models/{model}/ensure-admin-fixture` creates a fixture, and repairs one',
     async (world) => {
       const client = await platform(world);
-      const name = fresh('fixture');
+      const name = uniqueName('fixture');
       const path = `/admin/models/${name}/ensure-admin-fixture`;
       const results = [okJson(await client.post(path, { json: {} }))['result']];
       results.push(okJson(await client.post(path, { json: {} }))['result']);
@@ -275,7 +275,7 @@ const models: readonly Row[] = [
     'The admin fixture is not routable, whatever is done to it: `POST /v1/chat/completions` refuses it',
     async (world) => {
       const client = await platform(world);
-      const name = fresh('fixture');
+      const name = uniqueName('fixture');
       okJson(await client.post(`/admin/models/${name}/ensure-admin-fixture`, { json: {} }));
       const access = { model: name, org_id: world.organisationId, allowed: true };
       await client.post(`${ADMIN}/api/model-org-access`, { json: access });
@@ -288,7 +288,7 @@ const models: readonly Row[] = [
         ['model-prices/redirect', { redirect_to: 'sim-small' }],
       ] as const) {
         await client.post(`${ADMIN}/${path}`, { json: { model: name, ...more } });
-        await untilInForce(world);
+        await waitForCatalogue(world);
         const { status } = await call(key.client, name);
         expect(status >= 400 && status < 500, `it is refused after ${path}: ${status}`);
       }
@@ -299,16 +299,16 @@ const models: readonly Row[] = [
     `\`POST ${ADMIN}/models/reorder\` updates \`display_order\` of many models at once`,
     async (world) => {
       const names = [await newModel(world), await newModel(world), await newModel(world)];
-      const order = names.toReversed();
+      const reversedNames = names.toReversed();
       const client = await platform(world);
-      okJson(await client.post(`${ADMIN}/models/reorder`, { json: { order } }));
+      okJson(await client.post(`${ADMIN}/models/reorder`, { json: { order: reversedNames } }));
       const rows = await world.rows<{ name: string }>(
         'SELECT name FROM model WHERE name = ANY ($1) ORDER BY display_order',
         [names],
       );
       equal(
         rows.map(({ name }) => name),
-        order,
+        reversedNames,
         'the order',
       );
     },
@@ -324,8 +324,10 @@ const models: readonly Row[] = [
           await client.post(`/admin/models/${model}/replay-inclusion`, { json: { included } }),
         );
         equal(answer['replay_included'], included, 'the preference');
-        const stored = await world.rows<Json>('SELECT replay_included FROM model WHERE name = $1', [model]);
-        equal(stored, [{ replay_included: included }], 'what is kept');
+        const storedModels = await world.rows<Json>('SELECT replay_included FROM model WHERE name = $1', [
+          model,
+        ]);
+        equal(storedModels, [{ replay_included: included }], 'what is kept');
       }
     },
   ),
@@ -335,7 +337,7 @@ const models: readonly Row[] = [
     async (world) => {
       const path = `/admin/models/${await newModel(world)}/replay-inclusion`;
       const json = { included: true };
-      await refusesAnonymous(world, asking('POST', path, { json }));
+      await refusesAnonymous(world, callTo('POST', path, { json }));
       await expectFrom(world, 'platform_admin', ({ client }) => client.post(path, { json }));
     },
   ),
@@ -347,8 +349,8 @@ const models: readonly Row[] = [
       const client = await platform(world);
       const key = await world.newKey(await world.person('user'));
       const answers = async () => {
-        await untilInForce(world);
-        return okJson(await served(key.client, model))['model'];
+        await waitForCatalogue(world);
+        return okJson(await waitUntilServed(key.client, model))['model'];
       };
       const redirect = async (to: string | null) =>
         okJson(await client.post(`${ADMIN}/model-prices/redirect`, { json: { model, redirect_to: to } }))[
@@ -360,4 +362,4 @@ const models: readonly Row[] = [
   ),
 ];
 
-export const catalogueRows: readonly Row[] = [...prices, ...providers, ...models];
+export const catalogueRows: readonly SpecificationRow[] = [...prices, ...providers, ...models];

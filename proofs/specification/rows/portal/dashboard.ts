@@ -1,33 +1,35 @@
-import { expect, expectStatus, soon } from '../../../operations/http';
-import type { Person, World } from '../../../operations/world';
-import { row, type Row } from '../../row';
+import { expect, expectStatus, eventually } from '../../../operations/http';
+import type { PortalUser, World } from '../../../operations/world';
+import { row, type SpecificationRow } from '../../row';
 import {
   type Json,
-  asking,
+  callTo,
   call,
   callAuto,
-  chosenBy,
+  waitForDial,
   clientOf,
   equal,
   expectFrom,
-  fresh,
+  uniqueName,
   inHtml,
-  leadsTo,
+  expectRedirect,
   okCsv,
   okHtml,
   okJson,
-  refuses,
+  expectRejected,
   refusesAnonymous,
-} from './steps';
+} from './row-helpers';
 
-/** A member of our organisation with one request on record, and how often they are counted. */
-export async function requested(world: World): Promise<{ person: Person; requestId: string; keyId: number }> {
+/** A member of the own organisation with one recorded request. */
+export async function createRequest(
+  world: World,
+): Promise<{ person: PortalUser; requestId: string; keyId: number }> {
   const person = await world.newPerson({ organisationId: world.organisationId });
   const { client, id } = await world.newKey(person);
   const answer = await call(client, 'sim-small');
   expectStatus(answer, 200);
   const requestId = answer.headers.get('x-request-id') ?? '';
-  await soon(async () => {
+  await eventually(async () => {
     const rows = await world.rows('SELECT 1 FROM request_record WHERE request_id = $1', [requestId]);
     return rows.length === 1;
   }, 'the request is on record');
@@ -47,15 +49,15 @@ const pages: readonly [path: string, text: string][] = [
   ['/dashboard/webchat', '</h1>'],
 ];
 
-const opened = pages.map(([path, text]) =>
+const pageRows = pages.map(([path, text]) =>
   row('4.10', `\`GET ${path}\` is a page for people who are signed in: 200, \`text/html\``, async (world) => {
     okHtml(await (await clientOf(world, 'user')).get(path), text);
-    await refusesAnonymous(world, asking('GET', path));
-    leadsTo(await world.anonymous.get(path, inHtml), `/login?next=${encodeURIComponent(path)}`);
+    await refusesAnonymous(world, callTo('GET', path));
+    expectRedirect(await world.anonymous.get(path, inHtml), `/login?next=${encodeURIComponent(path)}`);
   }),
 );
 
-const autorouter: readonly Row[] = [
+const autorouter: readonly SpecificationRow[] = [
   row('4.10', '`GET /dashboard/autorouter` is a page', async (world) => {
     okHtml(await (await clientOf(world, 'user')).get('/dashboard/autorouter'), 'auto');
   }),
@@ -76,11 +78,11 @@ const autorouter: readonly Row[] = [
       const figures = async () => okJson(await person.client.get('/dashboard/api/autorouter'));
       equal((await figures())['requests'], 0, 'requests before');
       expectStatus(await callAuto(await world.newKey(person)), 200);
-      await soon(async () => (await figures())['requests'] === 1, 'the request is counted');
+      await eventually(async () => (await figures())['requests'] === 1, 'the request is counted');
       const { by_day: days, decisions } = await figures();
       expect(Array.isArray(days) && days.length > 0, `figures by day: ${JSON.stringify(days)}`);
       equal((decisions as unknown[]).length, 1, 'decisions');
-      await refusesAnonymous(world, asking('GET', '/dashboard/api/autorouter'));
+      await refusesAnonymous(world, callTo('GET', '/dashboard/api/autorouter'));
     },
   ),
   row(
@@ -111,8 +113,12 @@ const autorouter: readonly Row[] = [
       const { settings } = okJson(await person.client.post(path, { json })) as { settings: Json };
       equal(settings['dial'], 8, 'the setting');
       const stranger = await world.newPerson();
-      refuses(await stranger.client.post(path, { json: { key_id: key.id, dial: 1 } }), 404, 'not_found');
-      await chosenBy(key, 8);
+      expectRejected(
+        await stranger.client.post(path, { json: { key_id: key.id, dial: 1 } }),
+        404,
+        'not_found',
+      );
+      await waitForDial(key, 8);
     },
   ),
   ...(['autorouter', 'projects', 'qualitative'] as const).map((page) =>
@@ -122,26 +128,26 @@ const autorouter: readonly Row[] = [
       const path = page === 'projects' ? '/dashboard/admin/projects' : `/dashboard/${page}`;
       for (const help of ['closed', 'open']) {
         okJson(await client.post(`/dashboard/${page}/help`, { json: { help } }));
-        const shown = okHtml(await client.get(path, inHtml)).includes('id="page-help-heading"');
-        equal(shown, help === 'open', `help is shown on the page when ${help}`);
+        const isHelpOpen = okHtml(await client.get(path, inHtml)).includes('id="page-help-heading"');
+        equal(isHelpOpen, help === 'open', `help is shown on the page when ${help}`);
       }
-      await refusesAnonymous(world, asking('POST', `/dashboard/${page}/help`, { json: { help: 'open' } }));
+      await refusesAnonymous(world, callTo('POST', `/dashboard/${page}/help`, { json: { help: 'open' } }));
     }),
   ),
 ];
 
-interface Usage {
+interface UsageBody {
   readonly bucket: string;
   readonly total: { readonly requests: number };
   readonly data: readonly { readonly start: string; readonly end: string; readonly requests: number }[];
 }
 
-const reports: readonly Row[] = [
+const reports: readonly SpecificationRow[] = [
   row('4.10', '`GET /dashboard/api/usage` answers usage in buckets', async (world) => {
-    const { person } = await requested(world);
+    const { person } = await createRequest(world);
     const usage = okJson(
       await person.client.get('/dashboard/api/usage?bucket=hour&days=1'),
-    ) as unknown as Usage;
+    ) as unknown as UsageBody;
     equal(usage.bucket, 'hour', 'the bucket');
     const sum = usage.data.reduce((all, { requests }) => all + requests, 0);
     equal([sum, usage.total.requests], [1, 1], 'requests of the buckets and in all');
@@ -152,9 +158,9 @@ const reports: readonly Row[] = [
     '4.10',
     '`GET /dashboard/api/usage` counts what the person used, and nothing of others',
     async (world) => {
-      await requested(world);
+      await createRequest(world);
       const { client } = await world.newPerson({ organisationId: world.organisationId });
-      const usage = okJson(await client.get('/dashboard/api/usage')) as unknown as Usage;
+      const usage = okJson(await client.get('/dashboard/api/usage')) as unknown as UsageBody;
       equal(usage.total.requests, 0, 'requests of a colleague');
     },
   ),
@@ -162,21 +168,21 @@ const reports: readonly Row[] = [
     '4.10',
     '`GET /dashboard/api/usage` stays the person’s own in the view of the administration',
     async (world) => {
-      await requested(world);
+      await createRequest(world);
       const { client } = await world.newPerson({ role: 'org_admin', organisationId: world.organisationId });
       okJson(await client.post('/dashboard/toggle-admin-mode', { json: { admin_mode: 'on' } }));
-      const usage = okJson(await client.get('/dashboard/api/usage')) as unknown as Usage;
+      const usage = okJson(await client.get('/dashboard/api/usage')) as unknown as UsageBody;
       equal(usage.total.requests, 0, 'requests of others');
     },
   ),
   row('4.10', '`GET /dashboard/request-log/export` answers the request log as CSV', async (world) => {
-    const { person, requestId } = await requested(world);
+    const { person, requestId } = await createRequest(world);
     const { columns, lines } = okCsv(await person.client.get('/dashboard/request-log/export'));
     expect(columns.includes('request_id'), `columns: ${columns.join()}`);
     expect(lines.length === 1 && lines[0]?.includes(requestId) === true, `lines: ${lines.join('\n')}`);
   }),
   row('4.10', 'The export of the request log holds what the filters leave', async (world) => {
-    const { person, requestId } = await requested(world);
+    const { person, requestId } = await createRequest(world);
     const lines = async (query: string) =>
       okCsv(await person.client.get(`/dashboard/request-log/export?${query}`)).lines;
     expect((await lines('model=sim-small')).join().includes(requestId), 'with the model of the request');
@@ -185,39 +191,39 @@ const reports: readonly Row[] = [
   }),
 ];
 
-const keys: readonly Row[] = [
+const keys: readonly SpecificationRow[] = [
   row('4.10', '`GET /dashboard/keys/new` is the form for a new key', async (world) => {
     okHtml(await (await clientOf(world, 'user')).get('/dashboard/keys/new'), 'action="/dashboard/keys/new"');
   }),
   row('4.10', '`POST /dashboard/keys/new` creates a key', async (world) => {
     const { client } = await world.newPerson();
-    const name = fresh('key');
-    const made = okJson(await client.post('/dashboard/keys/new', { json: { name } }));
-    const key = world.anonymous.with({ authorization: `Bearer ${String(made['key'])}` });
+    const name = uniqueName('key');
+    const creation = okJson(await client.post('/dashboard/keys/new', { json: { name } }));
+    const key = world.anonymous.with({ authorization: `Bearer ${String(creation['key'])}` });
     expectStatus(await key.get('/v1/models'), 200);
     okHtml(await client.get('/dashboard/keys'), name);
   }),
   row('4.10', '`GET /dashboard/keys/{key_id}` is the page of a key', async (world) => {
     const person = await world.newPerson();
-    const name = fresh('key');
+    const name = uniqueName('key');
     const { id } = await world.newKey(person, name);
     okHtml(await person.client.get(`/dashboard/keys/${id}`), name);
-    refuses(await (await world.newPerson()).client.get(`/dashboard/keys/${id}`), 404, 'not_found');
+    expectRejected(await (await world.newPerson()).client.get(`/dashboard/keys/${id}`), 404, 'not_found');
   }),
   row('4.10', '`POST /dashboard/keys/{key_id}` updates a key', async (world) => {
     const person = await world.newPerson();
     const { id, publicId } = await world.newKey(person);
-    const name = fresh('key');
+    const name = uniqueName('key');
     okJson(await person.client.post(`/dashboard/keys/${id}`, { json: { name, budget_limit: 3 } }));
-    const read = okJson(await world.rootKey.get(`/v1/manage/keys/${publicId}`));
-    equal([read['name'], read['budget_limit']], [name, 3], 'the key');
+    const storedKey = okJson(await world.rootKey.get(`/v1/manage/keys/${publicId}`));
+    equal([storedKey['name'], storedKey['budget_limit']], [name, 3], 'the key');
   }),
 ];
 
 const toggle = '/dashboard/toggle-admin-mode';
 
-/** Both addresses narrow the view of the administration; the sums of its first page tell to what. */
-const narrowing = (name: 'set-admin-org' | 'set-admin-domain'): Row[] => {
+/** Both routes narrow the administration view; the totals of its first page show the scope. */
+const narrowing = (name: 'set-admin-org' | 'set-admin-domain'): SpecificationRow[] => {
   const path = `/dashboard/${name}`;
   const alias = name === 'set-admin-domain';
   return [
@@ -249,13 +255,13 @@ const narrowing = (name: 'set-admin-org' | 'set-admin-domain'): Row[] => {
     }),
     row('4.10', `\`POST ${path}\` is for platform administrators only`, async (world) => {
       const json = { org_id: world.organisationId };
-      await refusesAnonymous(world, asking('POST', path, { json }));
+      await refusesAnonymous(world, callTo('POST', path, { json }));
       await expectFrom(world, 'platform_admin', async ({ client }) => client.post(path, { json }));
     }),
   ];
 };
 
-const views: readonly Row[] = [
+const views: readonly SpecificationRow[] = [
   row(
     '4.10',
     '`POST /dashboard/toggle-admin-mode` changes between the view of administrators and of users',
@@ -269,7 +275,7 @@ const views: readonly Row[] = [
     },
   ),
   row('4.10', '`POST /dashboard/toggle-admin-mode` is for administrators only', async (world) => {
-    await refusesAnonymous(world, asking('POST', toggle, { json: {} }));
+    await refusesAnonymous(world, callTo('POST', toggle, { json: {} }));
     await expectFrom(world, 'department_admin', async ({ client }) =>
       client.post(toggle, { json: { admin_mode: 'off' } }),
     );
@@ -278,8 +284,10 @@ const views: readonly Row[] = [
   ...narrowing('set-admin-domain'),
 ];
 
-/** A request of a member of ours, judged; afterwards nothing more is sampled. */
-export async function judged(world: World): Promise<{ person: Person; requestId: string }> {
+/** Creates an evaluated request of an own member, then turns sampling off. */
+export async function createEvaluatedRequest(
+  world: World,
+): Promise<{ person: PortalUser; requestId: string }> {
   const owner = await clientOf(world, 'org_owner');
   const on = {
     availability: 'everyone',
@@ -288,37 +296,37 @@ export async function judged(world: World): Promise<{ person: Person; requestId:
     content_retention_days: 0,
   };
   okJson(await owner.post('/dashboard/qualitative/settings', { json: on }));
-  const { person, requestId } = await requested(world);
-  await soon(async () => {
+  const { person, requestId } = await createRequest(world);
+  await eventually(async () => {
     const [sample] = await world.rows<{ state: string }>(
       'SELECT state FROM quality_sample WHERE request_id = $1',
       [requestId],
     );
     return sample?.state === 'learned';
   }, 'the answer is judged and learned');
-  const rest = { sampling_percent: 0 };
-  okJson(await owner.post('/dashboard/qualitative/settings', { json: rest }));
+  const noSampling = { sampling_percent: 0 };
+  okJson(await owner.post('/dashboard/qualitative/settings', { json: noSampling }));
   return { person, requestId };
 }
 
-const quality: readonly Row[] = [
+const quality: readonly SpecificationRow[] = [
   row(
     '4.10',
     '`GET /dashboard/qualitative/detail/{request_id}` answers one score row as JSON',
     async (world) => {
-      const { person, requestId } = await judged(world);
+      const { person, requestId } = await createEvaluatedRequest(world);
       const path = `/dashboard/qualitative/detail/${requestId}`;
       const { row: scored } = okJson(await person.client.get(path)) as { row: Json };
       equal(scored['request_id'], requestId, 'the row');
       expect(typeof scored['score_total'] === 'number', `its score: ${JSON.stringify(scored)}`);
-      refuses(await (await world.stranger('org_owner')).client.get(path), 404, 'not_found');
+      expectRejected(await (await world.stranger('org_owner')).client.get(path), 404, 'not_found');
     },
   ),
   row(
     '4.10',
     '`GET /dashboard/qualitative/export` answers the score rows that the person may see as CSV',
     async (world) => {
-      const { person, requestId } = await judged(world);
+      const { person, requestId } = await createEvaluatedRequest(world);
       const { columns, lines } = okCsv(await person.client.get('/dashboard/qualitative/export'));
       expect(columns.includes('score_total'), `columns: ${columns.join()}`);
       expect(lines.join('\n').includes(requestId), 'the row of the request');
@@ -330,8 +338,8 @@ const quality: readonly Row[] = [
   ),
 ];
 
-export const dashboardRows: readonly Row[] = [
-  ...opened,
+export const dashboardRows: readonly SpecificationRow[] = [
+  ...pageRows,
   ...autorouter,
   ...reports,
   ...keys,

@@ -1,4 +1,4 @@
-import type { Row } from '../../row';
+import type { SpecificationRow } from '../../row';
 import { accountRows } from './account';
 import { auditRows } from './audit';
 import { authenticationRows } from './authentication';
@@ -8,17 +8,17 @@ import { dashboardRows } from './dashboard';
 import { modelAccessRows } from './model-access';
 import { oversightRows } from './oversight';
 import { parameterRows } from './parameters';
-import { partRows } from './parts';
+import { partRows } from './dashboard-areas';
 import { peopleRows } from './people';
-import { placeRows } from './places';
+import { organisationAndPromotionRows } from './organisations-and-promotions';
 import { providerRows } from './providers';
 import { publicPageRows } from './public-pages';
 import { resourceRows } from './resources';
 import { stateRows } from './states';
 import { webchatRows } from './webchat';
 
-/** The portal and the administration. */
-export const portalRows: readonly Row[] = [
+/** Portal and administration. */
+export const portalRows: readonly SpecificationRow[] = [
   ...partRows,
   ...resourceRows,
   ...stateRows,
@@ -31,7 +31,7 @@ export const portalRows: readonly Row[] = [
   ...oversightRows,
   ...auditRows,
   ...peopleRows,
-  ...placeRows,
+  ...organisationAndPromotionRows,
   ...catalogueRows,
   ...modelAccessRows,
   ...parameterRows,

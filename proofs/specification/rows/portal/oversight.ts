@@ -1,29 +1,29 @@
-import { expect, soon } from '../../../operations/http';
-import type { Person, World } from '../../../operations/world';
-import { openPoint, row, type Row } from '../../row';
+import { expect, eventually } from '../../../operations/http';
+import type { PortalUser, World } from '../../../operations/world';
+import { openPoint, row, type SpecificationRow } from '../../row';
 import {
   ADMIN,
   type Json,
-  asking,
-  chosenBy,
+  callTo,
+  waitForDial,
   clientOf,
   equal,
   expectFrom,
   expectInvalid,
-  fresh,
+  uniqueName,
   inHtml,
   okHtml,
   okJson,
   platform,
-  refuses,
+  expectRejected,
   refusesAnonymous,
-  served,
-} from './steps';
+  waitUntilServed,
+} from './row-helpers';
 
 const rateState = `${ADMIN}/api/key-rate-limit-state`;
 const tokenLogs = '/api/admin/token-logs';
 
-interface TokenEvent {
+interface TokenLogEvent {
   readonly key_name?: string;
   readonly kind?: string;
   readonly source?: string;
@@ -31,9 +31,9 @@ interface TokenEvent {
   readonly error_kind?: string;
 }
 
-/** Events of a supplier that has no others; oldest first. */
-async function happened(world: World, events: readonly TokenEvent[]): Promise<string> {
-  const provider = fresh('supplier');
+/** Inserts events of a supplier without others, oldest first, and returns its name. */
+async function insertEvents(world: World, events: readonly TokenLogEvent[]): Promise<string> {
+  const provider = uniqueName('supplier');
   for (const {
     key_name: name = 'one',
     kind = 'refreshed',
@@ -49,52 +49,52 @@ async function happened(world: World, events: readonly TokenEvent[]): Promise<st
   return provider;
 }
 
-interface Logs {
+interface TokenLogs {
   readonly data: readonly Json[];
   readonly limit: number;
   readonly offset: number;
   readonly window_hours: number;
 }
 
-const logs = async (world: World, query: string): Promise<Logs> =>
-  okJson(await (await platform(world)).get(`${tokenLogs}?${query}`)) as unknown as Logs;
+const logs = async (world: World, query: string): Promise<TokenLogs> =>
+  okJson(await (await platform(world)).get(`${tokenLogs}?${query}`)) as unknown as TokenLogs;
 
 const count = async (world: World, query: string): Promise<number> => (await logs(world, query)).data.length;
 
-/** A filter of texts: what it names is left, and empty it filters nothing. */
+/** A text filter returns matching entries only; an empty one returns all. */
 const filter = (
   name: 'key_name' | 'kinds' | 'source' | 'error_kind',
-  [one, other]: readonly [TokenEvent, TokenEvent],
-  wanted: string,
-): Row =>
+  [one, other]: readonly [TokenLogEvent, TokenLogEvent],
+  expectedValue: string,
+): SpecificationRow =>
   row(
     '4.10',
     `\`${name}\` of \`GET ${tokenLogs}\` filters events; its default is empty and filters nothing`,
     async (world) => {
-      const provider = await happened(world, [one, other]);
+      const provider = await insertEvents(world, [one, other]);
       const counts = [
         await count(world, `provider=${provider}`),
         await count(world, `provider=${provider}&${name}=`),
-        await count(world, `provider=${provider}&${name}=${wanted}`),
+        await count(world, `provider=${provider}&${name}=${expectedValue}`),
         await count(world, `provider=${provider}&${name}=no-such`),
       ];
       equal(counts, [2, 2, 1, 0], 'without, empty, by one, by another');
     },
   );
 
-const tokenRows: readonly Row[] = [
+const tokenRows: readonly SpecificationRow[] = [
   row(
     '4.10',
     `\`GET ${tokenLogs}\` answers events of tokens, for administrators only`,
     async (world) => {
-      const provider = await happened(world, [{ kind: 'refreshed' }]);
+      const provider = await insertEvents(world, [{ kind: 'refreshed' }]);
       const { data } = await logs(world, `provider=${provider}`);
       equal(
         data.map((event) => [event['provider'], event['kind']]),
         [[provider, 'refreshed']],
         'the events',
       );
-      await refusesAnonymous(world, asking('GET', tokenLogs));
+      await refusesAnonymous(world, callTo('GET', tokenLogs));
       await expectFrom(world, 'platform_admin', ({ client }) => client.get(tokenLogs));
     },
     {
@@ -107,7 +107,7 @@ const tokenRows: readonly Row[] = [
     '4.10',
     `\`provider\` of \`GET ${tokenLogs}\` filters events; its default is empty and filters nothing`,
     async (world) => {
-      const [one, other] = [await happened(world, [{}]), await happened(world, [{}])];
+      const [one, other] = [await insertEvents(world, [{}]), await insertEvents(world, [{}])];
       const providers = async (query: string) =>
         (await logs(world, `limit=1000${query}`)).data.map((event) => event['provider']);
       equal(await providers(`&provider=${one}`), [one], 'one provider');
@@ -125,7 +125,7 @@ const tokenRows: readonly Row[] = [
     '4.10',
     `\`limit\` of \`GET ${tokenLogs}\` is how many events are told at most; its default is 100`,
     async (world) => {
-      const provider = await happened(
+      const provider = await insertEvents(
         world,
         Array.from({ length: 101 }, () => ({})),
       );
@@ -139,7 +139,7 @@ const tokenRows: readonly Row[] = [
     '4.10',
     `\`offset\` of \`GET ${tokenLogs}\` is how many events are passed over; its default is 0`,
     async (world) => {
-      const provider = await happened(world, [{}, {}, {}]);
+      const provider = await insertEvents(world, [{}, {}, {}]);
       const ids = async (query: string) =>
         (await logs(world, `provider=${provider}${query}`)).data.map((event) => event['id']);
       const all = await ids('');
@@ -152,7 +152,7 @@ const tokenRows: readonly Row[] = [
     '4.10',
     `\`window_hours\` of \`GET ${tokenLogs}\` is how far back events are told; its default is 24`,
     async (world) => {
-      const provider = await happened(world, [{ hoursAgo: 30 }, { hoursAgo: 23 }, { hoursAgo: 1 }]);
+      const provider = await insertEvents(world, [{ hoursAgo: 30 }, { hoursAgo: 23 }, { hoursAgo: 1 }]);
       equal((await logs(world, `provider=${provider}`)).window_hours, 24, 'the default');
       const counts = [
         await count(world, `provider=${provider}`),
@@ -166,7 +166,7 @@ const tokenRows: readonly Row[] = [
     '4.10',
     `\`since_ms\` of \`GET ${tokenLogs}\` is the first moment of which events are told; its default is 0`,
     async (world) => {
-      const provider = await happened(world, [{ hoursAgo: 5 }, { hoursAgo: 1 }]);
+      const provider = await insertEvents(world, [{ hoursAgo: 5 }, { hoursAgo: 1 }]);
       const since = Date.now() - 2 * 3_600_000;
       const counts = [
         await count(world, `provider=${provider}`),
@@ -178,21 +178,21 @@ const tokenRows: readonly Row[] = [
   ),
 ];
 
-const figures: readonly Row[] = [
+const figures: readonly SpecificationRow[] = [
   row(
     '4.10',
     `\`GET ${rateState}\` answers the state of the limiter of a customer’s key as JSON`,
     async (world) => {
       const key = await world.newKey(await world.person('user'));
       const client = await clientOf(world, 'org_admin');
-      const used = async () => {
+      const fetchUsed = async () => {
         const state = okJson(await client.get(`${rateState}?key_id=${key.id}`));
         equal(state['key_id'], key.id, 'the key');
         return state['used'];
       };
-      equal(await used(), 0, 'before a request');
-      await served(key.client, 'sim-small');
-      equal(await used(), 1, 'after a request');
+      equal(await fetchUsed(), 0, 'before a request');
+      await waitUntilServed(key.client, 'sim-small');
+      equal(await fetchUsed(), 1, 'after a request');
     },
   ),
   row('4.10', `\`key_id\` of \`GET ${rateState}\` is required`, async (world) => {
@@ -202,8 +202,8 @@ const figures: readonly Row[] = [
   row('4.10', `\`GET ${rateState}\` asks for an administrator’s session`, async (world) => {
     const key = await world.newKey(await world.person('user'));
     const path = `${rateState}?key_id=${key.id}`;
-    await refusesAnonymous(world, asking('GET', path));
-    refuses(await (await clientOf(world, 'user')).get(path), 403, 'permission_denied');
+    await refusesAnonymous(world, callTo('GET', path));
+    expectRejected(await (await clientOf(world, 'user')).get(path), 403, 'permission_denied');
     okJson(await (await clientOf(world, 'org_admin')).get(path));
   }),
   row(
@@ -212,7 +212,7 @@ const figures: readonly Row[] = [
     async (world) => {
       const key = await world.newKey(await world.person('user'));
       const stranger = await world.stranger('org_owner');
-      refuses(await stranger.client.get(`${rateState}?key_id=${key.id}`), 404, 'not_found');
+      expectRejected(await stranger.client.get(`${rateState}?key_id=${key.id}`), 404, 'not_found');
       okJson(await (await platform(world)).get(`${rateState}?key_id=${key.id}`));
     },
   ),
@@ -238,9 +238,9 @@ const figures: readonly Row[] = [
         (await key.client.post('/v1/native/responses', { json })).status >= 500,
         'a refused token served',
       );
-      await soon(async () => (await poolsOf())[0]?.['state'] === 'down', 'the refused token is seen');
+      await eventually(async () => (await poolsOf())[0]?.['state'] === 'down', 'the refused token is seen');
       equal((await poolsOf())[0]?.['usable'], 0, 'usable tokens');
-      await refusesAnonymous(world, asking('GET', `${ADMIN}/api/proxy-health`));
+      await refusesAnonymous(world, callTo('GET', `${ADMIN}/api/proxy-health`));
     },
   ),
   row('4.10', `\`GET ${ADMIN}/api/dashboard\` answers the figures of charts and incidents`, async (world) => {
@@ -255,9 +255,9 @@ const figures: readonly Row[] = [
     };
     const before = await figures();
     const key = await world.newKey(await world.person('user'));
-    await served(key.client);
+    await waitUntilServed(key.client);
     // Records of earlier rows can arrive meanwhile.
-    await soon(async () => (await figures()) > before, 'one more request is in the chart');
+    await eventually(async () => (await figures()) > before, 'one more request is in the chart');
   }),
   row(
     '4.10',
@@ -266,11 +266,14 @@ const figures: readonly Row[] = [
       const person = await world.newPerson({ organisationId: world.organisationId });
       const other = await world.newPerson({ organisationId: world.organisationId });
       const key = await world.newKey(person);
-      await served(key.client, 'sim-small');
+      await waitUntilServed(key.client, 'sim-small');
       const client = await clientOf(world, 'org_admin');
       const requests = async (query: string): Promise<unknown> =>
         (okJson(await client.get(`${ADMIN}/api/usage?${query}`))['total'] as Json)['requests'];
-      await soon(async () => (await requests(`user_id=${person.userId}`)) === 1, 'the request is counted');
+      await eventually(
+        async () => (await requests(`user_id=${person.userId}`)) === 1,
+        'the request is counted',
+      );
       equal(await requests(`user_id=${person.userId}&model=sim-small`), 1, 'with its model');
       equal(await requests(`user_id=${person.userId}&model=sim-large`), 0, 'with another model');
       equal(await requests(`user_id=${other.userId}`), 0, 'of another user');
@@ -280,20 +283,20 @@ const figures: readonly Row[] = [
 
 const conversations = `${ADMIN}/conversations`;
 
-export async function talked(world: World): Promise<{ person: Person; id: number }> {
+export async function createTalk(world: World): Promise<{ person: PortalUser; id: number }> {
   const person = await world.newPerson({ organisationId: world.organisationId });
   const { id } = okJson(await person.client.post('/api/conversations', { json: { model: 'sim-small' } }));
   okJson(await person.client.post(`/api/chat/${Number(id)}`, { json: { content: 'Hi' } }));
   return { person, id: Number(id) };
 }
 
-const overseen: readonly Row[] = [
+const conversationRows: readonly SpecificationRow[] = [
   row('4.10', `\`GET ${conversations}\` is a page`, async (world) => {
-    const { id } = await talked(world);
+    const { id } = await createTalk(world);
     okHtml(await (await clientOf(world, 'org_admin')).get(conversations), `${conversations}/${id}"`);
   }),
   row('4.10', `\`GET ${conversations}/{conv_id}\` is a page`, async (world) => {
-    const { id, person } = await talked(world);
+    const { id, person } = await createTalk(world);
     okHtml(
       await (await clientOf(world, 'org_admin')).get(`${conversations}/${id}`),
       `Conversation ${id}`,
@@ -301,19 +304,19 @@ const overseen: readonly Row[] = [
     );
   }),
   row('4.10', '`DELETE /api/admin/conversations/{conv_id}` deletes a conversation', async (world) => {
-    const { id, person } = await talked(world);
+    const { id, person } = await createTalk(world);
     okJson(await (await clientOf(world, 'org_admin')).delete(`/api/admin/conversations/${id}`));
-    refuses(await person.client.get(`/dashboard/webchat/${id}`), 404, 'not_found');
+    expectRejected(await person.client.get(`/dashboard/webchat/${id}`), 404, 'not_found');
   }),
 ];
 
 const quality = '/dashboard/qualitative/settings';
 
-const engines: readonly Row[] = [
+const engines: readonly SpecificationRow[] = [
   row('4.10', `\`GET ${quality}\` is the page of controls for administrators`, async (world) => {
     okHtml(await (await clientOf(world, 'org_admin')).get(quality), 'name="availability"');
-    await refusesAnonymous(world, asking('GET', quality));
-    refuses(await (await clientOf(world, 'user')).get(quality), 403, 'permission_denied');
+    await refusesAnonymous(world, callTo('GET', quality));
+    expectRejected(await (await clientOf(world, 'user')).get(quality), 403, 'permission_denied');
   }),
   row('4.10', `\`POST ${quality}\` controls the availability of qualitative reports`, async (world) => {
     const client = await clientOf(world, 'org_owner');
@@ -361,10 +364,15 @@ const engines: readonly Row[] = [
         settings: Json;
       };
       equal(settings['dial'], 2, 'the setting');
-      refuses(await (await world.stranger('org_owner')).client.post(path, { json }), 404, 'not_found');
-      await chosenBy(key, 2);
+      expectRejected(await (await world.stranger('org_owner')).client.post(path, { json }), 404, 'not_found');
+      await waitForDial(key, 2);
     },
   ),
 ];
 
-export const oversightRows: readonly Row[] = [...figures, ...tokenRows, ...engines, ...overseen];
+export const oversightRows: readonly SpecificationRow[] = [
+  ...figures,
+  ...tokenRows,
+  ...engines,
+  ...conversationRows,
+];

@@ -1,30 +1,30 @@
 import { type Client, expect, expectStatus } from '../../../operations/http';
 import type { World } from '../../../operations/world';
 import type { UserRole } from '../../../../src/kernel';
-import { openPoint, row, type Row } from '../../row';
-import { ADMIN, absent, clientOf, expectInvalid } from './steps';
+import { openPoint, row, type SpecificationRow } from '../../row';
+import { ADMIN, absent, clientOf, expectInvalid } from './row-helpers';
 
-interface Parameter {
+interface RejectedParameter {
   readonly operation: string;
   readonly name: string;
   readonly in: 'path' | 'query';
   readonly role: UserRole;
-  /** These are no values of the parameter. */
+  /** Values that are invalid for the parameter. */
   readonly wrong: readonly string[];
 }
 
-const noInteger = ['abc', '1.5', '0x10', '1e2', '%20', '-', '99999999999999999999'];
+const NON_INTEGERS = ['abc', '1.5', '0x10', '1e2', '%20', '-', '99999999999999999999'];
 
-const integers = (role: UserRole, name: string, ...operations: string[]): Parameter[] =>
-  operations.map((operation) => ({ operation, name, in: 'path', role, wrong: noInteger }));
+const integers = (role: UserRole, name: string, ...operations: string[]): RejectedParameter[] =>
+  operations.map((operation) => ({ operation, name, in: 'path', role, wrong: NON_INTEGERS }));
 
-const queries = (role: UserRole, operation: string, ...names: string[]): Parameter[] =>
-  names.map((name) => ({ operation, name, in: 'query', role, wrong: [...noInteger, '1&TWICE=2'] }));
+const queries = (role: UserRole, operation: string, ...names: string[]): RejectedParameter[] =>
+  names.map((name) => ({ operation, name, in: 'query', role, wrong: [...NON_INTEGERS, '1&TWICE=2'] }));
 
 const user = (act: string): string => `POST ${ADMIN}/users/{user_id}/${act}`;
 
-/** Parameters that are integers. */
-const ofIntegers: readonly Parameter[] = [
+/** Integer parameters. */
+const integerParameters: readonly RejectedParameter[] = [
   ...queries('user', 'GET /dashboard/autorouter', 'days'),
   ...queries('user', 'GET /dashboard/api/autorouter', 'days'),
   ...integers('user', 'key_id', 'GET /dashboard/keys/{key_id}', 'POST /dashboard/keys/{key_id}'),
@@ -93,14 +93,14 @@ const ofIntegers: readonly Parameter[] = [
   ),
 ];
 
-/** Longer than any name, in an address below the limit of 2,048 characters, and a byte that no text has. */
-const noText = ['x'.repeat(1_900), 'a%00b'];
+/** Text longer than any name within the limit of 2,048 characters for a URL, and a byte that no text can contain. */
+const INVALID_TEXTS = ['x'.repeat(1_900), 'a%00b'];
 
-const texts = (role: UserRole, name: string, ...operations: string[]): Parameter[] =>
-  operations.map((operation) => ({ operation, name, in: 'path', role, wrong: noText }));
+const texts = (role: UserRole, name: string, ...operations: string[]): RejectedParameter[] =>
+  operations.map((operation) => ({ operation, name, in: 'path', role, wrong: INVALID_TEXTS }));
 
-/** Parameters that are texts. */
-const ofTexts: readonly Parameter[] = [
+/** Text parameters. */
+const textParameters: readonly RejectedParameter[] = [
   ...texts('user', 'request_id', 'GET /dashboard/qualitative/detail/{request_id}'),
   ...texts(
     'user',
@@ -118,16 +118,16 @@ const ofTexts: readonly Parameter[] = [
     'POST /admin/models/{model}/replay-inclusion',
   ),
   ...texts('platform_admin', 'alias_name', `DELETE ${ADMIN}/model-aliases/{alias_name}`),
-  ...['provider', 'key_name', 'kinds', 'source', 'error_kind'].map((name): Parameter => ({
+  ...['provider', 'key_name', 'kinds', 'source', 'error_kind'].map((name): RejectedParameter => ({
     operation: 'GET /api/admin/token-logs',
     name,
     in: 'query',
     role: 'platform_admin',
-    wrong: [...noText, 'a&TWICE=b'],
+    wrong: [...INVALID_TEXTS, 'a&TWICE=b'],
   })),
 ];
 
-/** Bodies beside which only the parameter is wrong. */
+/** Bodies in which only the parameter is invalid. */
 const bodies: Readonly<Record<string, object>> = {
   'POST /api/conversations/{conv_id}/model': { model: 'sim-small' },
   'POST /api/chat/{conv_id}': { content: 'Hello' },
@@ -149,33 +149,33 @@ const bodies: Readonly<Record<string, object>> = {
   'POST /admin/models/{model}/replay-inclusion': { included: true },
 };
 
-/** The operation with this one value; other parameters of the path are as they should be. */
-function ask(client: Client, { operation, name, in: place }: Parameter, value: string) {
+/** Calls the operation with this value; other path parameters are valid. */
+function callWithValue(client: Client, { operation, name, in: index }: RejectedParameter, value: string) {
   const [method = '', path = ''] = operation.split(' ');
   const own =
-    place === 'path' ? path.replace(`{${name}}`, value) : `${path}?${name}=${value.replace('TWICE', name)}`;
-  const filled = own.replace('{model}', 'sim-small').replaceAll(/\{\w+\}/g, String(absent));
-  return client.send(method, filled, method === 'POST' ? { json: bodies[operation] ?? {} } : {});
+    index === 'path' ? path.replace(`{${name}}`, value) : `${path}?${name}=${value.replace('TWICE', name)}`;
+  const filledPath = own.replace('{model}', 'sim-small').replaceAll(/\{\w+\}/g, String(absent));
+  return client.send(method, filledPath, method === 'POST' ? { json: bodies[operation] ?? {} } : {});
 }
 
-async function refuses(world: World, parameter: Parameter): Promise<void> {
+async function refuses(world: World, parameter: RejectedParameter): Promise<void> {
   const client = await clientOf(world, parameter.role);
   for (const value of parameter.wrong) {
-    const answer = await ask(client, parameter, value);
-    const shown = value.length > 40 ? `${value.length} characters` : value;
-    expect(answer.status === 422, `${shown}: ${answer.status} ${answer.text.slice(0, 160)}`);
+    const answer = await callWithValue(client, parameter, value);
+    const shownValue = value.length > 40 ? `${value.length} characters` : value;
+    expect(answer.status === 422, `${shownValue}: ${answer.status} ${answer.text.slice(0, 160)}`);
     expectInvalid(answer, parameter.in, parameter.name);
   }
 }
 
-const refusal = (parameter: Parameter, what: string): Row =>
+const refusal = (parameter: RejectedParameter, what: string): SpecificationRow =>
   row(
     '4.10',
     `\`${parameter.operation}\` answers \`${parameter.name}\` that is no ${what} with 422 and a validation body`,
     (world) => refuses(world, parameter),
   );
 
-export const parameterRows: readonly Row[] = [
+export const parameterRows: readonly SpecificationRow[] = [
   row(
     '4.10',
     'An address of more than 2,048 characters is refused with 414 before its parameters are read',
@@ -188,6 +188,6 @@ export const parameterRows: readonly Row[] = [
     },
     { decided: openPoint('an address of more than 2,048 characters is 414 instead of 422') },
   ),
-  ...ofIntegers.map((parameter) => refusal(parameter, 'integer')),
-  ...ofTexts.map((parameter) => refusal(parameter, 'text of its kind')),
+  ...integerParameters.map((parameter) => refusal(parameter, 'integer')),
+  ...textParameters.map((parameter) => refusal(parameter, 'text of its kind')),
 ];

@@ -1,9 +1,9 @@
 import { expect } from '../../../operations/http';
-import { row, type Row } from '../../row';
+import { row, type SpecificationRow } from '../../row';
 import { mailTo, newAddress } from '../../../operations/accounts';
-import { ADMIN, clientOf, expectInvalid, inHtml, okHtml, okJson } from './steps';
+import { ADMIN, clientOf, expectInvalid, inHtml, okHtml, okJson } from './row-helpers';
 
-/** Each with a text by which a visitor knows the page. */
+/** Public pages, each with a text that identifies it. */
 const pages: readonly [path: string, text: string | RegExp][] = [
   ['/login', 'action="/auth/login"'],
   ['/signup', 'action="/auth/register"'],
@@ -32,16 +32,16 @@ const pages: readonly [path: string, text: string | RegExp][] = [
   }).map(([name, about]): [string, RegExp] => [`/legal/${name}`, about]),
 ];
 
-/** The page between its frame's navigation and footer. */
+/** Main content of the page, without navigation and footer. */
 const mainOf = (page: string): string => /<main[\s\S]*<\/main>/.exec(page)?.[0] ?? '';
 
-const opened = pages.map(([path, text]) =>
+const pageRows = pages.map(([path, text]) =>
   row(
     '4.10',
     `\`GET ${path}\` is a public page about its subject: 200, \`text/html\`, without a session`,
     async (world) => {
-      for (const sent of [inHtml, {}]) {
-        const page = mainOf(okHtml(await world.anonymous.get(path, sent)));
+      for (const options of [inHtml, {}]) {
+        const page = mainOf(okHtml(await world.anonymous.get(path, options)));
         expect(/<h1/.test(page), 'the page has no heading');
         const isThere = typeof text === 'string' ? page.includes(text) : text.test(page);
         expect(isThere, `the page holds nothing like ${String(text)}`);
@@ -51,8 +51,8 @@ const opened = pages.map(([path, text]) =>
   ),
 );
 
-export const publicPageRows: readonly Row[] = [
-  ...opened,
+export const publicPageRows: readonly SpecificationRow[] = [
+  ...pageRows,
   row(
     '4.10',
     '`GET /invite/{token}` is a public page that tells of the invitation and has a button to sign in',

@@ -1,7 +1,7 @@
 import { type Client, expect, expectStatus, jsonOf } from '../../../operations/http';
-import type { Person, World } from '../../../operations/world';
+import type { PortalUser, World } from '../../../operations/world';
 import { mailTo, newAddress } from '../../../operations/accounts';
-import { row, type Row } from '../../row';
+import { row, type SpecificationRow } from '../../row';
 import { newProvider } from './states';
 import {
   ADMIN,
@@ -10,38 +10,38 @@ import {
   clientOf,
   equal,
   expectInvalid,
-  fresh,
+  uniqueName,
   inHtml,
   newDepartment,
   newModel,
   okHtml,
   okJson,
   platform,
-  refuses,
-  served,
-  subject,
-  untilInForce,
-} from './steps';
+  expectRejected,
+  waitUntilServed,
+  newMember,
+  waitForCatalogue,
+} from './row-helpers';
 
-/** An id of a thing that was made: a path takes the integer, and no text. */
-interface Id {
+/** Id of a created object: the path accepts the integer and no text. */
+interface ResourceId {
   readonly name: string;
   readonly make: (world: World) => Promise<unknown>;
   readonly by: (world: World) => Promise<Client>;
   readonly ask: (client: Client, id: string) => ReturnType<Client['get']>;
 }
 
-const ids: readonly Id[] = [
+const ids: readonly ResourceId[] = [
   {
     name: 'user_id',
-    make: async (world) => (await subject(world)).userId,
+    make: async (world) => (await newMember(world)).userId,
     by: platform,
     ask: (client, id) => client.get(`${ADMIN}/users/${id}`),
   },
   {
     name: 'org_id',
     make: async (world) => {
-      const slug = fresh('o');
+      const slug = uniqueName('o');
       return okJson(
         await (await platform(world)).post(`${ADMIN}/organisations`, { json: { name: slug, slug } }),
       )['id'];
@@ -52,8 +52,8 @@ const ids: readonly Id[] = [
   {
     name: 'grant_id',
     make: async (world) => {
-      const { userId } = await subject(world);
-      const json = { name: fresh('grant'), scope: 'user', user_id: userId, amount: 1 };
+      const { userId } = await newMember(world);
+      const json = { name: uniqueName('grant'), scope: 'user', user_id: userId, amount: 1 };
       return okJson(await (await platform(world)).post(`${ADMIN}/promotions`, { json }))['id'];
     },
     by: platform,
@@ -80,8 +80,10 @@ const ids: readonly Id[] = [
     name: 'invite_id',
     make: async (world) => {
       const json = { email: newAddress(), role: 'user' };
-      const made = okJson(await (await clientOf(world, 'org_admin')).post(`${ADMIN}/users/invite`, { json }));
-      return (made['invites'] as unknown[])[0];
+      const creation = okJson(
+        await (await clientOf(world, 'org_admin')).post(`${ADMIN}/users/invite`, { json }),
+      );
+      return (creation['invites'] as unknown[])[0];
     },
     by: (world) => clientOf(world, 'org_admin'),
     ask: (client, id) => client.post(`${ADMIN}/users/invite/${id}/revoke`),
@@ -101,7 +103,7 @@ const ids: readonly Id[] = [
   },
 ];
 
-const idRows: readonly Row[] = [
+const idRows: readonly SpecificationRow[] = [
   ...ids.map(({ name, make, by, ask }) =>
     row('2.6', `\`${name}\` is an integer in paths`, async (world) => {
       const id = await make(world);
@@ -121,34 +123,34 @@ const idRows: readonly Row[] = [
     expectInvalid(await person.client.post(`${path}/${publicId}`, { json: { name: 'x' } }), 'path', 'key_id');
   }),
   row('2.6', '`key_id` is an integer wherever the portal tells of a key', async (world) => {
-    const person = await subject(world);
-    const json = { name: fresh('key') };
+    const person = await newMember(world);
+    const json = { name: uniqueName('key') };
     const { id } = okJson(await person.client.post('/dashboard/keys/new', { json }));
     expect(Number.isInteger(id), `the answer of a new key: ${String(id)}`);
-    const changed = okJson(
+    const update = okJson(
       await person.client.post(`/dashboard/keys/${Number(id)}`, { json: { name: 'renamed' } }),
     );
-    equal(changed['id'], id, 'the answer of a change');
+    equal(update['id'], id, 'the answer of a change');
     const client = await clientOf(world, 'org_admin');
     const state = okJson(await client.get(`${ADMIN}/api/key-rate-limit-state?key_id=${Number(id)}`));
     equal(state['key_id'], id, 'the state of its limiter');
   }),
 ];
 
-const strings: readonly Row[] = [
+const strings: readonly SpecificationRow[] = [
   row('2.6', '`request_id` is a string in paths', async (world) => {
     const client = await clientOf(world, 'user');
     const answer = await client.get('/dashboard/qualitative/detail/0191-no-such-request');
-    refuses(answer, 404, 'not_found');
+    expectRejected(answer, 404, 'not_found');
   }),
   row('2.6', '`model` is a string in paths', async (world) => {
     const model = await newModel(world);
     const client = await platform(world);
     equal(okJson(await client.get(`${ADMIN}/models/${model}/price-schedule`))['model'], model, 'the model');
-    refuses(await client.get(`${ADMIN}/models/no-such/price-schedule`), 404, 'model_not_found');
+    expectRejected(await client.get(`${ADMIN}/models/no-such/price-schedule`), 404, 'model_not_found');
   }),
   row('2.6', '`alias_name` is a string in paths', async (world) => {
-    const [model, alias] = [await newModel(world), fresh('alias')];
+    const [model, alias] = [await newModel(world), uniqueName('alias')];
     const client = await platform(world);
     okJson(await client.post(`${ADMIN}/model-aliases`, { json: { model, alias } }));
     okJson(await client.delete(`${ADMIN}/model-aliases/${alias}`));
@@ -159,15 +161,15 @@ const strings: readonly Row[] = [
     okJson(await owner.post(`${ADMIN}/users/invite`, { json: { email, role: 'user' } }));
     const token = /\/invite\/([\w-]{43})/.exec((await mailTo(world, email, /./)).text)?.[1] ?? '';
     okHtml(await world.anonymous.get(`/invite/${token}`), email);
-    refuses(await world.anonymous.get(`/invite/${'A'.repeat(43)}`), 404, 'not_found');
+    expectRejected(await world.anonymous.get(`/invite/${'A'.repeat(43)}`), 404, 'not_found');
   }),
 ];
 
-const change = async (world: World, { userId }: Person, act: string, json: object): Promise<Json> =>
+const change = async (world: World, { userId }: PortalUser, act: string, json: object): Promise<Json> =>
   okJson(await (await platform(world)).post(`${ADMIN}/users/${userId}/${act}`, { json }))['user'] as Json;
 
-/** The entry of this person in the list of the administration. */
-const entryOf = async (world: World, { email }: Person): Promise<Json> => {
+/** The user's entry in the administration list. */
+const entryOf = async (world: World, { email }: PortalUser): Promise<Json> => {
   const client = await platform(world);
   const path = `${ADMIN}/users?q=${encodeURIComponent(email)}`;
   const { data } = okJson(await client.get(path, { headers: { accept: 'application/json' } })) as {
@@ -177,32 +179,32 @@ const entryOf = async (world: World, { email }: Person): Promise<Json> => {
   return data[0] ?? {};
 };
 
-/** An attribute of users: what is set is what the list of users says afterwards, and was not said before. */
+/** A user attribute: the list of users shows the set value afterwards and did not before. */
 const ofUser = (
   attribute: string,
   act: string,
   json: (world: World) => Json | Promise<Json>,
-  [field, shown]: readonly [field: string, shown: (world: World, wanted: Json) => Promise<unknown>],
-): Row =>
+  [field, shown]: readonly [field: string, shown: (world: World, values: Json) => Promise<unknown>],
+): SpecificationRow =>
   row('2.6', `A user has ${attribute}, which the list of users shows`, async (world) => {
-    const wanted = await json(world);
-    const person = await subject(world);
-    const after = await shown(world, wanted);
+    const newValues = await json(world);
+    const person = await newMember(world);
+    const after = await shown(world, newValues);
     expect((await entryOf(world, person))[field] !== after, `${field} is so already`);
-    await change(world, person, act, wanted);
+    await change(world, person, act, newValues);
     equal((await entryOf(world, person))[field], after, 'the attribute');
   });
 
-const asSet = (name: string) => (_world: World, wanted: Json) => Promise.resolve(wanted[name]);
+const asSet = (name: string) => (_world: World, values: Json) => Promise.resolve(values[name]);
 
 const nameOf =
   (table: 'organisation' | 'department', field: string) =>
-  async (world: World, wanted: Json): Promise<unknown> => {
-    const [found] = await world.rows<Json>(`SELECT name FROM ${table} WHERE id = $1`, [wanted[field]]);
+  async (world: World, values: Json): Promise<unknown> => {
+    const [found] = await world.rows<Json>(`SELECT name FROM ${table} WHERE id = $1`, [values[field]]);
     return found?.['name'];
   };
 
-const users: readonly Row[] = [
+const users: readonly SpecificationRow[] = [
   ofUser('a role', 'role', () => ({ role: 'org_admin' }), ['role', asSet('role')]),
   ofUser('a status', 'status', () => ({ status: 'suspended' }), ['status', asSet('status')]),
   ofUser('`billing_exempt`', 'billing-exempt', () => ({ billing_exempt: false }), [
@@ -227,76 +229,81 @@ const users: readonly Row[] = [
   ),
   ...(['budget', 'period'] as const).map((attribute) =>
     row('2.6', `A user has a ${attribute} of the billing config, which calls are held to`, async (world) => {
-      const person = await subject(world);
+      const person = await newMember(world);
       const key = await world.newKey(person);
-      await served(key.client, 'sim-small');
+      await waitUntilServed(key.client, 'sim-small');
       const json = { billing_type: 'prepaid', budget: '0.000000001', budget_period: 'daily' };
       await change(world, person, 'billing-config', json);
-      const refused = await call(key.client, 'sim-small');
-      refuses(refused, 402, 'budget_exceeded');
+      const rejection = await call(key.client, 'sim-small');
+      expectRejected(rejection, 402, 'budget_exceeded');
       const midnight = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
-      const { resets_at: resets } = jsonOf(refused)['error'] as Json;
+      const { resets_at: resets } = jsonOf(rejection)['error'] as Json;
       if (attribute === 'period')
         equal(Date.parse(String(resets)), Date.parse(midnight), 'the end of the day');
       else {
         await change(world, person, 'billing-config', { ...json, budget: 5 });
-        await served(key.client, 'sim-small');
+        await waitUntilServed(key.client, 'sim-small');
       }
     }),
   ),
   row('2.6', 'A user has a credit limit', async (world) => {
     const person = await world.newPerson({ billingExempt: false });
     const key = await world.newKey(person);
-    refuses(await call(key.client, 'sim-small'), 403, 'billing_limit_reached');
+    expectRejected(await call(key.client, 'sim-small'), 403, 'billing_limit_reached');
     await change(world, person, 'credit-limit', { credit_limit: 3 });
-    await served(key.client, 'sim-small');
+    await waitUntilServed(key.client, 'sim-small');
   }),
   row('2.6', 'A user has a monthly budget', async (world) => {
-    const person = await subject(world);
+    const person = await newMember(world);
     const key = await world.newKey(person);
     await change(world, person, 'monthly-budget', { monthly_budget: '0.000000001' });
-    const refused = await call(key.client, 'sim-small');
-    expect(refused.status >= 400 && refused.status < 500, `nothing is left: ${refused.status}`);
+    const rejection = await call(key.client, 'sim-small');
+    expect(rejection.status >= 400 && rejection.status < 500, `nothing is left: ${rejection.status}`);
     await change(world, person, 'monthly-budget', { monthly_budget: 5 });
-    await served(key.client, 'sim-small');
+    await waitUntilServed(key.client, 'sim-small');
   }),
   row('2.6', 'A user has a preferred language', async (world) => {
     const { client, userId } = await world.newPerson();
     okJson(await client.post('/dashboard/settings', { json: { preferred_language: 'es' } }));
-    const elsewhere = await world.signIn({ id: userId, email: '' });
-    okHtml(await elsewhere.client.get('/dashboard', inHtml), '<html lang="es"');
+    const otherSession = await world.signIn({ id: userId, email: '' });
+    okHtml(await otherSession.client.get('/dashboard', inHtml), '<html lang="es"');
   }),
 ];
 
-const ofOrganisation = (attribute: 'name' | 'slug' | 'billing_exempt' | 'monthly_budget'): Row =>
+const ofOrganisation = (attribute: 'name' | 'slug' | 'billing_exempt' | 'monthly_budget'): SpecificationRow =>
   row('2.6', `An organisation has \`${attribute}\``, async (world) => {
-    const slug = fresh('o');
+    const slug = uniqueName('o');
     const client = await platform(world);
     const { id } = okJson(await client.post(`${ADMIN}/organisations`, { json: { name: slug, slug } }));
-    const values = { name: fresh('name'), slug: fresh('slug'), billing_exempt: true, monthly_budget: 17.25 };
+    const values = {
+      name: uniqueName('name'),
+      slug: uniqueName('slug'),
+      billing_exempt: true,
+      monthly_budget: 17.25,
+    };
     const path = `${ADMIN}/organisations/${Number(id)}`;
     okJson(await client.post(path, { json: { [attribute]: values[attribute] } }));
     const page = okHtml(await client.get(path, inHtml));
     const field = new RegExp(
       `<(input|select)[^>]*name="${attribute}"[^>]*>(\\s*<option[^>]*>[^<]*</option>)*`,
     );
-    const shown = field.exec(page)?.[0] ?? '';
-    const wanted = `value="${String(values[attribute])}${attribute === 'billing_exempt' ? '" selected' : ''}`;
-    expect(shown.includes(wanted), `the field of the page: ${shown}`);
+    const formField = field.exec(page)?.[0] ?? '';
+    const expectedText = `value="${String(values[attribute])}${attribute === 'billing_exempt' ? '" selected' : ''}`;
+    expect(formField.includes(expectedText), `the field of the page: ${formField}`);
   });
 
-const models: readonly Row[] = [
+const models: readonly SpecificationRow[] = [
   row('2.6', 'A model has a state, which its callers and the administration see', async (world) => {
     const model = await newModel(world);
     const key = await world.newKey(await world.person('user'));
-    await served(key.client, model);
+    await waitUntilServed(key.client, model);
     const client = await platform(world);
     okJson(await client.post(`${ADMIN}/model-prices/state`, { json: { model, state: 'paused' } }));
     const page = await client.get(`${ADMIN}/models?state=paused&q=${model}`, inHtml);
     okHtml(page, `>${model}</a>`);
-    await untilInForce(world);
-    const refused = await call(key.client, model);
-    expect(refused.status >= 400 && refused.status < 600, `a paused model answers: ${refused.status}`);
+    await waitForCatalogue(world);
+    const rejection = await call(key.client, model);
+    expect(rejection.status >= 400 && rejection.status < 600, `a paused model answers: ${rejection.status}`);
     const { data } = okJson(await key.client.get('/v1/models')) as { data: Json[] };
     expect(!data.some(({ id }) => id === model), 'a paused model is listed');
   }),
@@ -308,25 +315,25 @@ const models: readonly Row[] = [
         Number(okJson(await client.post(`${ADMIN}/models/update`, { json: { model } }))['display_order']);
       return [await orderOf(one), await orderOf(two)] as const;
     };
-    for (const order of [
+    for (const expectedOrder of [
       [two, one],
       [one, two],
     ]) {
-      okJson(await client.post(`${ADMIN}/models/reorder`, { json: { order } }));
+      okJson(await client.post(`${ADMIN}/models/reorder`, { json: { order: expectedOrder } }));
       const [first, second] = await orders();
-      equal(first < second, order[0] === one, 'whether the first one comes first');
+      equal(first < second, expectedOrder[0] === one, 'whether the first one comes first');
     }
   }),
   row('2.6', 'A model has a `redirect_to`: calls of it are answered by that model', async (world) => {
     const [model, target] = [await newModel(world), await newModel(world)];
     const json = { model, redirect_to: target };
     okJson(await (await platform(world)).post(`${ADMIN}/model-prices/redirect`, { json }));
-    await untilInForce(world);
+    await waitForCatalogue(world);
     const key = await world.newKey(await world.person('user'));
-    equal(okJson(await served(key.client, model))['model'], target, 'who answers');
+    equal(okJson(await waitUntilServed(key.client, model))['model'], target, 'who answers');
   }),
   row('2.6', 'A model has aliases', async (world) => {
-    const [model, alias] = [await newModel(world), fresh('alias')];
+    const [model, alias] = [await newModel(world), uniqueName('alias')];
     const json = { model, alias };
     const client = await platform(world);
     okJson(await client.post(`${ADMIN}/models/add-alias`, { json }));
@@ -350,21 +357,21 @@ const models: readonly Row[] = [
     const client = await platform(world);
     for (const included of [true, false]) {
       okJson(await client.post(`/admin/models/${model}/replay-inclusion`, { json: { included } }));
-      const read = okJson(await client.post(`${ADMIN}/models/update`, { json: { model } }));
-      equal(read['replay_included'], included, 'the preference');
+      const storedModel = okJson(await client.post(`${ADMIN}/models/update`, { json: { model } }));
+      equal(storedModel['replay_included'], included, 'the preference');
     }
   }),
   row('2.6', 'A model has access by organisation', async (world) => {
     const model = await newModel(world);
     const json = { model, org_id: world.organisationId, allowed: false };
     okJson(await (await platform(world)).post(`${ADMIN}/api/model-org-access`, { json }));
-    await untilInForce(world);
+    await waitForCatalogue(world);
     const [ours, theirs] = [
-      await world.newKey(await subject(world)),
+      await world.newKey(await newMember(world)),
       await world.newKey(await world.stranger('user')),
     ];
-    await served(theirs.client, model);
-    refuses(await call(ours.client, model), 403, 'model_not_accessible');
+    await waitUntilServed(theirs.client, model);
+    expectRejected(await call(ours.client, model), 403, 'model_not_accessible');
   }),
   row('2.6', 'A model has access by department', async (world) => {
     const model = await newModel(world);
@@ -375,11 +382,11 @@ const models: readonly Row[] = [
         json: { blocked: [model] },
       }),
     );
-    await untilInForce(world);
+    await waitForCatalogue(world);
     const member = await world.newPerson({ organisationId: world.organisationId, departmentId });
-    const [inside, beside] = [await world.newKey(member), await world.newKey(await subject(world))];
-    await served(beside.client, model);
-    refuses(await call(inside.client, model), 403, 'model_not_accessible');
+    const [inside, beside] = [await world.newKey(member), await world.newKey(await newMember(world))];
+    await waitUntilServed(beside.client, model);
+    expectRejected(await call(inside.client, model), 403, 'model_not_accessible');
   }),
   row('2.6', 'A provider is hidden or not', async (world) => {
     const { id } = await newProvider(world);
@@ -390,7 +397,7 @@ const models: readonly Row[] = [
   }),
 ];
 
-export const resourceRows: readonly Row[] = [
+export const resourceRows: readonly SpecificationRow[] = [
   ...idRows,
   ...strings,
   ...users,

@@ -1,7 +1,7 @@
 import { mailTo, newAddress } from '../../../operations/accounts';
 import { type Client, expect } from '../../../operations/http';
 import type { World } from '../../../operations/world';
-import { openPoint, row, type Row } from '../../row';
+import { openPoint, row, type SpecificationRow } from '../../row';
 import {
   ADMIN,
   type Json,
@@ -10,37 +10,37 @@ import {
   equal,
   expectFrom,
   expectInvalid,
-  fresh,
+  uniqueName,
   inHtml,
   newModel,
   okHtml,
   okJson,
   platform,
-  refuses,
-  served,
-} from './steps';
+  expectRejected,
+  waitUntilServed,
+} from './row-helpers';
 
 const states = ['active', 'paused', 'hidden', 'deleted'] as const;
-type State = (typeof states)[number];
+type CatalogueModelState = (typeof states)[number];
 
-const setState = async (client: Client, model: string, state: State): Promise<unknown> =>
+const setState = async (client: Client, model: string, state: CatalogueModelState): Promise<unknown> =>
   okJson(await client.post(`${ADMIN}/model-prices/state`, { json: { model, state } }))['state'];
 
-/** A model that is in this state. */
-async function modelIn(world: World, state: State): Promise<string> {
+/** Creates a model in this state. */
+async function modelIn(world: World, state: CatalogueModelState): Promise<string> {
   const model = await newModel(world);
   if (state !== 'active') await setState(await platform(world), model, state);
   return model;
 }
 
-/** As the list of the administration tells it. */
-async function listed(world: World, model: string, state: State): Promise<void> {
+/** Expects the administration list to show this state. */
+async function expectListed(world: World, model: string, state: CatalogueModelState): Promise<void> {
   const client = await platform(world);
   const page = await client.get(`${ADMIN}/models?state=${state}&q=${model}`, inHtml);
   okHtml(page, `>${model}</a>`);
 }
 
-const models: readonly Row[] = [
+const models: readonly SpecificationRow[] = [
   ...states.map((to) =>
     row(
       '3',
@@ -50,7 +50,7 @@ const models: readonly Row[] = [
         for (const from of states) {
           const model = await modelIn(world, from);
           equal(await setState(client, model, to), to, `the state of what was ${from}`);
-          await listed(world, model, to);
+          await expectListed(world, model, to);
         }
       },
     ),
@@ -95,7 +95,7 @@ const models: readonly Row[] = [
     const client = await platform(world);
     const model = await newModel(world);
     okJson(await client.post(`${ADMIN}/model-prices/delete`, { json: { model } }));
-    await listed(world, model, 'deleted');
+    await expectListed(world, model, 'deleted');
     equal(await setState(client, model, 'active'), 'active', 'it comes back');
     const { price } = okJson(await client.get(`${ADMIN}/models/${model}/price-schedule`)) as { price: Json };
     equal(price['input_price'], 1, 'with its price');
@@ -119,27 +119,29 @@ const models: readonly Row[] = [
 
 const invites = `${ADMIN}/users/invite`;
 
-async function invited(world: World): Promise<{ id: number; token: string; email: string; client: Client }> {
+async function inviteUser(
+  world: World,
+): Promise<{ id: number; token: string; email: string; client: Client }> {
   const email = newAddress();
   const client = await clientOf(world, 'org_admin');
-  const made = okJson(await client.post(invites, { json: { email, role: 'user' } }));
+  const creation = okJson(await client.post(invites, { json: { email, role: 'user' } }));
   const token = /\/invite\/([\w-]{43})/.exec((await mailTo(world, email, /./)).text)?.[1] ?? '';
-  return { id: (made['invites'] as number[])[0] ?? 0, token, email, client };
+  return { id: (creation['invites'] as number[])[0] ?? 0, token, email, client };
 }
 
-const invitations: readonly Row[] = [
+const invitations: readonly SpecificationRow[] = [
   row('3', 'An invitation is pending until it is used or revoked', async (world) => {
-    const { token } = await invited(world);
+    const { token } = await inviteUser(world);
     okHtml(await world.anonymous.get(`/invite/${token}`, inHtml), `/login?next=/invite/${token}`);
   }),
   row('3', `\`POST ${invites}/{invite_id}/revoke\` revokes an invitation that is pending`, async (world) => {
-    const { id, token, client } = await invited(world);
+    const { id, token, client } = await inviteUser(world);
     okJson(await client.post(`${invites}/${id}/revoke`));
     const page = okHtml(await world.anonymous.get(`/invite/${token}`, inHtml), 'was withdrawn');
     expect(!page.includes(`/login?next=/invite/${token}`), 'nothing leads on');
   }),
   row('3', 'A revoked invitation can no longer be used', async (world) => {
-    const { id, token, client, email } = await invited(world);
+    const { id, token, client, email } = await inviteUser(world);
     okJson(await client.post(`${invites}/${id}/revoke`));
     const guest = await world.newPerson({ email });
     const answer = await guest.client.post(`/invite/${token}/accept`, { json: {} });
@@ -154,16 +156,16 @@ const invitations: readonly Row[] = [
     '3',
     `\`POST ${invites}/{invite_id}/revoke\` refuses an invitation that is not pending`,
     async (world) => {
-      const { id, token, client, email } = await invited(world);
+      const { id, token, client, email } = await inviteUser(world);
       const guest = await world.newPerson({ email });
       okJson(await guest.client.post(`/invite/${token}/accept`, { json: {} }));
-      refuses(await client.post(`${invites}/${id}/revoke`), 409, 'conflict');
+      expectRejected(await client.post(`${invites}/${id}/revoke`), 409, 'conflict');
     },
   ),
 ];
 
 export const newProvider = async (world: World, more: Json = {}): Promise<{ id: number; name: string }> => {
-  const name = fresh('provider');
+  const name = uniqueName('provider');
   const json = {
     name,
     style: 'openai-style',
@@ -177,8 +179,8 @@ export const newProvider = async (world: World, more: Json = {}): Promise<{ id: 
 
 const visibility = (id: number) => `${ADMIN}/providers/${id}/visibility`;
 
-/** A model whose first lane is with a new provider, and whose second one is with the sandbox's. */
-async function backedUp(world: World): Promise<{ id: number; name: string; model: string }> {
+/** A model whose first lane uses a new provider and whose second uses the sandbox's. */
+async function modelWithFallback(world: World): Promise<{ id: number; name: string; model: string }> {
   const { id, name } = await newProvider(world);
   const lanes = [
     { provider: name, upstream_model: 'first', region: 'local' },
@@ -187,7 +189,7 @@ async function backedUp(world: World): Promise<{ id: number; name: string; model
   return { id, name, model: await newModel(world, { lanes }) };
 }
 
-const providers: readonly Row[] = [
+const providers: readonly SpecificationRow[] = [
   row(
     '3',
     `A provider is hidden and visible again by \`POST ${ADMIN}/providers/{provider_id}/visibility\``,
@@ -225,24 +227,24 @@ const providers: readonly Row[] = [
   ),
   row('3', 'Hiding a provider promotes the backups of its models', async (world) => {
     const client = await platform(world);
-    const { id, model } = await backedUp(world);
+    const { id, model } = await modelWithFallback(world);
     equal(okJson(await client.get(`${visibility(id)}-info`))['moves_to_backup'], 1, 'models with a backup');
     okJson(await client.post(visibility(id), { json: { visible: false } }));
     const key = await world.newKey(await world.person('user'));
-    const answer = await served(key.client, model);
+    const answer = await waitUntilServed(key.client, model);
     equal(answer.headers.get('x-svc-supplier'), 'sandbox', 'who answers');
   }),
 ];
 
-const budgets: readonly Row[] = [
+const budgets: readonly SpecificationRow[] = [
   row('3', '`status` of a managed key carries `active`', async (world) => {
     const { publicId } = await world.newKey(await world.person('user'));
     equal(okJson(await world.rootKey.get(`/v1/manage/keys/${publicId}`))['status'], 'active', 'the status');
   }),
   row('3', 'A key whose budget is reached stops working: `budget_exceeded`', async (world) => {
-    const json = { name: fresh('key'), budget_limit: 0.000_001, budget_period: 'daily' };
-    const made = okJson(await world.rootKey.post('/v1/manage/keys', { json }));
-    const key = world.anonymous.with({ authorization: `Bearer ${String(made['key'])}` });
+    const json = { name: uniqueName('key'), budget_limit: 0.000_001, budget_period: 'daily' };
+    const creation = okJson(await world.rootKey.post('/v1/manage/keys', { json }));
+    const key = world.anonymous.with({ authorization: `Bearer ${String(creation['key'])}` });
     const answer = await call(key, 'sim-small');
     expect(answer.status >= 400 && answer.text.includes('budget_exceeded'), `refused: ${answer.text}`);
   }),
@@ -256,14 +258,14 @@ const budgets: readonly Row[] = [
         monthly: Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1),
       };
       for (const period of ['daily', 'monthly'] as const) {
-        const json = { name: fresh('key'), budget_limit: 5, budget_period: period };
-        const made = okJson(await world.rootKey.post('/v1/manage/keys', { json }));
-        const read = okJson(await world.rootKey.get(`/v1/manage/keys/${String(made['id'])}`));
-        equal(Date.parse(String(read['resets_at'])), next[period], `the end of ${period}`);
+        const json = { name: uniqueName('key'), budget_limit: 5, budget_period: period };
+        const creation = okJson(await world.rootKey.post('/v1/manage/keys', { json }));
+        const storedKey = okJson(await world.rootKey.get(`/v1/manage/keys/${String(creation['id'])}`));
+        equal(Date.parse(String(storedKey['resets_at'])), next[period], `the end of ${period}`);
       }
     },
     { decided: openPoint('days and months of budgets are those of UTC') },
   ),
 ];
 
-export const stateRows: readonly Row[] = [...models, ...invitations, ...providers, ...budgets];
+export const stateRows: readonly SpecificationRow[] = [...models, ...invitations, ...providers, ...budgets];

@@ -1,37 +1,34 @@
-import type { Strategy } from 'passport-oauth2';
 import type { ProvenIdentity } from '../../../identity';
 import { validateClaims } from './claims';
 import { isRecord } from './provider-http-client';
-import { type TokenExchange, IdentityProviderClient } from './identity-provider-client';
+import {
+  IdentityProviderClient,
+  type ProviderEndpoints,
+  type TokenExchange,
+} from './identity-provider-client';
 
 const MAX_ADDRESSES = 100;
 
 /** GitHub or GitHub Enterprise: OAuth 2 without OpenID Connect, so its API identifies the user. */
 export class GithubProvider extends IdentityProviderClient {
-  private cachedStrategy: Strategy | null = null;
-
   protected override get defaultName(): string {
     return 'GitHub';
   }
 
-  protected strategy(): Promise<Strategy> {
-    this.cachedStrategy ??= this.createStrategy({
-      authorization: `${this.site}/login/oauth/authorize`,
-      token: `${this.site}/login/oauth/access_token`,
-      scope: ['read:user', 'user:email'],
+  endpoints(): Promise<ProviderEndpoints> {
+    return Promise.resolve({
+      authorizationUrl: `${this.site}/login/oauth/authorize`,
+      tokenUrl: `${this.site}/login/oauth/access_token`,
+      scope: 'read:user user:email',
     });
-    return Promise.resolve(this.cachedStrategy);
   }
 
-  protected isOwnIssuer(issuer: unknown): boolean {
+  isOwnIssuer(issuer: unknown): boolean {
     return issuer === undefined || issuer === this.issuer || issuer === `${this.site}/login/oauth`;
   }
 
   /** Identifies users by number, because a login can be released and reassigned. */
-  protected async identityOf({ access, all }: TokenExchange): Promise<ProvenIdentity> {
-    // GitHub reports errors with status 200 as well.
-    if (typeof access !== 'string' || access === '' || all['error'] !== undefined)
-      throw new Error(`no token: ${String(all['error'])}`);
+  async validate({ access }: TokenExchange): Promise<ProvenIdentity> {
     const [user, addresses] = await Promise.all([
       this.reader.readObject(`${this.api}/user`, { headers: headersFor(access) }),
       this.reader.readJson(`${this.api}/user/emails?per_page=${MAX_ADDRESSES}`, {

@@ -1,12 +1,8 @@
-import type { Strategy, VerifyCallback } from 'passport-oauth2';
+import { createHash } from 'node:crypto';
 import type { ProvenIdentity } from '../../../identity';
-import { fault, validationFault } from '../../../kernel';
 import type { Settings } from '../../../platform';
-import type { HttpRequest } from '../../../web';
-import { type StrategyOutcome, runStrategy } from '../run-strategy';
-import { TokenExchangeStrategy } from './token-exchange-strategy';
 import type { ProviderHttpClient } from './provider-http-client';
-import type { ProviderSlot, ProviderStates } from './provider-states';
+import type { ProviderSlot, ProviderState } from './provider-states';
 
 export interface ProviderClient {
   readonly slot: ProviderSlot;
@@ -15,24 +11,24 @@ export interface ProviderClient {
   readonly clientSecret: string;
 }
 
-interface ProviderEndpoints {
-  readonly authorization: string;
-  readonly token: string;
-  readonly scope: readonly string[];
+export interface ProviderEndpoints {
+  readonly authorizationUrl: string;
+  readonly tokenUrl: string;
+  /** Names separated by spaces. */
+  readonly scope: string;
 }
 
 export interface TokenExchange {
   readonly access: string;
   readonly all: Readonly<Record<string, unknown>>;
-  readonly nonce: string | undefined;
+  readonly nonce: string;
 }
 
-/** Client of a configured identity provider: leads users there and back with state, PKCE and code (OAuth 2). */
+/** Client of a configured identity provider: OAuth 2 with state, PKCE and nonce, and the proof of an identity. */
 export abstract class IdentityProviderClient {
   constructor(
     protected readonly client: ProviderClient,
     protected readonly settings: Settings,
-    private readonly states: ProviderStates,
     protected readonly reader: ProviderHttpClient,
   ) {}
 
@@ -52,74 +48,57 @@ export abstract class IdentityProviderClient {
     return new URL(this.issuer).host;
   }
 
-  /** Returns the address where the browser gets authenticated; `intent` is restored on return. */
-  async start(request: HttpRequest, intent: object, nonce: string): Promise<StrategyOutcome<ProvenIdentity>> {
-    const strategy = await this.strategy();
-    return runStrategy<ProvenIdentity>(strategy, request, { state: { ...intent, nonce } });
-  }
-
-  /** Returns the identity of the returning user. Every failure is reported as an invalid request. */
-  async finish(request: HttpRequest): Promise<ProvenIdentity> {
-    const query = (request as unknown as { query: Record<string, unknown> }).query;
-    if (query['code'] !== undefined && typeof query['code'] !== 'string')
-      throw validationFault([{ loc: ['query', 'code'], msg: 'code must be given once', type: 'isString' }]);
-    const strategy = await this.strategy();
-    if (!(await this.isOwnIssuer(query['iss']))) throw signInFailed('another provider has answered');
-    if (typeof query['code'] !== 'string' || query['code'] === '') throw signInFailed('no code');
-    const outcome = await runStrategy<ProvenIdentity>(strategy, request).catch((cause: unknown) => {
-      throw signInFailed('the code or its token was refused', cause);
-    });
-    if (outcome.kind !== 'recognised') throw signInFailed('the state is not one of this browser');
-    return outcome.user;
-  }
-
-  /** Can involve discovery of the provider's endpoints. */
-  protected abstract strategy(): Promise<Strategy>;
+  /** Can involve discovery. */
+  abstract endpoints(): Promise<ProviderEndpoints>;
 
   /** Accepts responses from this issuer, or without one. */
-  protected abstract isOwnIssuer(issuer: unknown): Promise<boolean> | boolean;
+  abstract isOwnIssuer(issuer: unknown): Promise<boolean> | boolean;
 
   /** Throws if the exchange does not prove an identity. */
-  protected abstract identityOf(exchange: TokenExchange): Promise<ProvenIdentity>;
+  abstract validate(exchange: TokenExchange): Promise<ProvenIdentity>;
 
-  protected createStrategy({ authorization, token, scope }: ProviderEndpoints): Strategy {
-    const { clientId, clientSecret, slot } = this.client;
-    const verify = (
-      request: HttpRequest,
-      access: string,
-      _refresh: string,
-      all: Record<string, unknown>,
-      _profile: unknown,
-      done: VerifyCallback,
-    ): void => {
-      this.identityOf({ access, all, nonce: request.providerState?.nonce }).then(
-        (identity) => done(null, identity as unknown as Express.User),
-        (error: unknown) => done(error),
-      );
+  /** Returns the address where the provider authenticates the browser. */
+  async authorizationUrlFor(stateToken: string, { verifier, nonce }: ProviderState): Promise<string> {
+    const { authorizationUrl, scope } = await this.endpoints();
+    const location = new URL(authorizationUrl);
+    const parameters = {
+      response_type: 'code',
+      client_id: this.client.clientId,
+      redirect_uri: this.callbackUrl,
+      scope,
+      state: stateToken,
+      nonce,
+      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+      code_challenge_method: 'S256',
     };
-    const strategy = new TokenExchangeStrategy(
-      {
-        authorizationURL: authorization,
-        tokenURL: token,
-        clientID: clientId,
-        clientSecret,
-        callbackURL: `${this.settings.baseUrl}/oauth/${slot}/login/callback/`,
-        scope: [...scope],
-        pkce: true,
-        state: true,
-        store: this.states.storeOf(slot) as never,
-        skipUserProfile: true,
-        passReqToCallback: true,
-      } as never,
-      verify as never,
-    );
-    strategy.exchangeTokensAt(this.reader, token, clientId, clientSecret);
-    return strategy;
+    for (const [name, value] of Object.entries(parameters)) location.searchParams.set(name, value);
+    return location.href;
+  }
+
+  async exchangeCode(code: string, { verifier, nonce }: ProviderState): Promise<TokenExchange> {
+    const { tokenUrl } = await this.endpoints();
+    const { clientId, clientSecret } = this.client;
+    const body = new URLSearchParams({
+      grant_type: 'authorization_code',
+      redirect_uri: this.callbackUrl,
+      code_verifier: verifier,
+      code,
+      client_id: clientId,
+      client_secret: clientSecret,
+    });
+    const all = await this.reader.readObject(tokenUrl, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: body.toString(),
+    });
+    const access = all['access_token'];
+    // GitHub reports errors with status 200 as well.
+    if (typeof access !== 'string' || access === '' || all['error'] !== undefined)
+      throw new Error(`no token: ${String(all['error'])}`);
+    return { access, all, nonce };
+  }
+
+  private get callbackUrl(): string {
+    return `${this.settings.baseUrl}/oauth/${this.slot}/login/callback/`;
   }
 }
-
-const signInFailed = (reason: string, cause?: unknown): Error =>
-  fault('invalid_request', {
-    message: `Sign-in with the identity provider failed: ${reason}. Start it again.`,
-    cause,
-  });

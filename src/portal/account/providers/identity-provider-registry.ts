@@ -1,15 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
-import type { ProvenIdentity } from '../../../identity';
 import { fault } from '../../../kernel';
 import { OutgoingClient, Settings } from '../../../platform';
-import { addCookie, type HttpRequest, queryOf } from '../../../web';
 import { GithubProvider } from './github-provider';
 import { OpenIdProvider } from './open-id-provider';
 import type { IdentityProviderClient } from './identity-provider-client';
 import { ProviderHttpClient } from './provider-http-client';
-import { type ProviderIntent, type ProviderSlot, ProviderStates, STATE_SECONDS } from './provider-states';
+import { type ProviderIntent, type ProviderSlot, ProviderStates } from './provider-states';
 
 /** The configured identity providers, at most two. */
 @Injectable()
@@ -17,8 +15,8 @@ export class IdentityProviderRegistry {
   private readonly configured: readonly IdentityProviderClient[];
 
   constructor(
-    private readonly settings: Settings,
     private readonly states: ProviderStates,
+    settings: Settings,
     client: OutgoingClient,
   ) {
     const reader = new ProviderHttpClient(client);
@@ -29,7 +27,7 @@ export class IdentityProviderRegistry {
       if (issuer === undefined || id === undefined || secret === undefined) return [];
       const providerClient = { slot, issuer, clientId: id, clientSecret: secret };
       const Kind = settings[`${slot}Kind`] === 'github' ? GithubProvider : OpenIdProvider;
-      return [new Kind(providerClient, settings, states, reader)];
+      return [new Kind(providerClient, settings, reader)];
     });
   }
 
@@ -40,35 +38,13 @@ export class IdentityProviderRegistry {
   }
 
   /** Returns the provider's address, and sets the cookie that ties its response to this browser. */
-  async startRedirect(
-    slot: ProviderSlot,
-    request: HttpRequest,
-    response: ServerResponse,
-    intent: ProviderIntent,
-  ): Promise<string> {
-    const outcome = await this.find(slot).start(request, intent, randomBytes(24).toString('base64url'));
-    if (outcome.kind !== 'sent-away') throw fault('auth_unavailable');
-    addCookie(response, this.settings, this.states.cookie, request.providerState?.text ?? '', STATE_SECONDS);
-    return outcome.location;
-  }
-
-  /** Returns the identity of the returning user and the intent; spends the state. */
-  async finish(
-    slot: ProviderSlot,
-    request: HttpRequest,
-    response: ServerResponse,
-  ): Promise<{ identity: ProvenIdentity; intent: ProviderIntent }> {
-    const identity = await this.find(slot).finish(request);
-    addCookie(response, this.settings, this.states.cookie, '', 0);
-    return { identity, intent: request.providerState ?? {} };
-  }
-
-  /** Ends a sign-in that the provider answered with an error (RFC 6749, 4.1.2.1); returns its intent. */
-  async abandon(slot: ProviderSlot, request: HttpRequest, response: ServerResponse): Promise<ProviderIntent> {
-    this.find(slot);
-    const intent = await this.states.spend(request, slot, queryOf(request).get('state'));
-    addCookie(response, this.settings, this.states.cookie, '', 0);
-    return intent ?? {};
+  async startRedirect(slot: ProviderSlot, response: ServerResponse, intent: ProviderIntent): Promise<string> {
+    const provider = this.find(slot);
+    // Discovery comes first, so that an unreachable provider leaves no state behind.
+    await provider.endpoints();
+    const [verifier, nonce] = [randomBytes(32).toString('base64url'), randomBytes(24).toString('base64url')];
+    const state = { ...intent, slot, verifier, nonce };
+    return provider.authorizationUrlFor(await this.states.issue(state, response), state);
   }
 
   /** Name of the provider with this slot or issuer; defaults to the argument if it is no longer configured. */

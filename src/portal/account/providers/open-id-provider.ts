@@ -1,17 +1,19 @@
 import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey, jwtVerify } from 'jose';
-import type { Strategy } from 'passport-oauth2';
 import type { ProvenIdentity } from '../../../identity';
 import { fault, HOUR_MS } from '../../../kernel';
 import { validateClaims, roleOf } from './claims';
 import { isRecord } from './provider-http-client';
-import { type TokenExchange, IdentityProviderClient } from './identity-provider-client';
+import {
+  IdentityProviderClient,
+  type ProviderEndpoints,
+  type TokenExchange,
+} from './identity-provider-client';
 
 const DISCOVERY_TTL_MS = HOUR_MS;
 /** Asymmetric algorithms only: a client secret does not prove who signed a token. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 
-interface DiscoveredProvider {
-  readonly strategy: Strategy;
+interface DiscoveredProvider extends ProviderEndpoints {
   readonly keys: JWTVerifyGetKey;
   readonly namesIssuer: boolean;
   readonly userInfoUrl?: string;
@@ -21,11 +23,11 @@ interface DiscoveredProvider {
 export class OpenIdProvider extends IdentityProviderClient {
   private cachedDiscovery: Promise<DiscoveredProvider> | null = null;
 
-  protected async strategy(): Promise<Strategy> {
-    return (await this.getDiscovered()).strategy;
+  endpoints(): Promise<ProviderEndpoints> {
+    return this.getDiscovered();
   }
 
-  protected async isOwnIssuer(issuer: unknown): Promise<boolean> {
+  async isOwnIssuer(issuer: unknown): Promise<boolean> {
     return issuer === undefined ? !(await this.getDiscovered()).namesIssuer : issuer === this.issuer;
   }
 
@@ -53,20 +55,23 @@ export class OpenIdProvider extends IdentityProviderClient {
       return value;
     };
     const keys = createRemoteJWKSet(new URL(endpoint('jwks_uri')), { [customFetch]: this.reader.fetch });
-    const strategy = this.createStrategy({
-      authorization: endpoint('authorization_endpoint'),
-      token: endpoint('token_endpoint'),
-      scope: ['openid', 'email', 'profile'],
-    });
     const namesIssuer = document['authorization_response_iss_parameter_supported'] === true;
     const userInfoUrl =
       document['userinfo_endpoint'] === undefined ? undefined : endpoint('userinfo_endpoint');
-    return { strategy, keys, namesIssuer, userInfoUrl, at: performance.now() };
+    return {
+      authorizationUrl: endpoint('authorization_endpoint'),
+      tokenUrl: endpoint('token_endpoint'),
+      scope: 'openid email profile',
+      keys,
+      namesIssuer,
+      userInfoUrl,
+      at: performance.now(),
+    };
   }
 
-  protected async identityOf({ access, all, nonce }: TokenExchange): Promise<ProvenIdentity> {
+  async validate({ access, all, nonce }: TokenExchange): Promise<ProvenIdentity> {
     const token = all['id_token'];
-    if (typeof token !== 'string' || nonce === undefined) throw new Error('no ID token');
+    if (typeof token !== 'string') throw new Error('no ID token');
     const { keys } = await this.getDiscovered();
     const { payload } = await jwtVerify(token, keys, {
       issuer: this.issuer,

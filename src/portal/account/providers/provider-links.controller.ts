@@ -76,7 +76,7 @@ export class ProviderLinksController {
       const { name } = this.providers.find(provider);
       const address = this.addresses.of(request);
       await this.proof.require(userId, { password: current_password ?? '', sessionId, address });
-      const url = await this.providers.startRedirect(provider, request, response, { linkUserId: userId });
+      const url = await this.providers.startRedirect(provider, response, { linkUserId: userId });
       return { onward: { address: url, provider: name }, body: { ok: true, url } };
     });
   }

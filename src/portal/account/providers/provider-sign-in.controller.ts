@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { Controller, Get, Header, HttpCode, Query, Req, Res } from '@nestjs/common';
+import { Controller, Get, Header, HttpCode, Query, Req, Res, UseGuards } from '@nestjs/common';
 import { ActivityLog } from '../../../audit';
 import { bindingOf, type HandOff, HandOffs, LinkedIdentities, SessionsService } from '../../../identity';
 import { Fault, fault } from '../../../kernel';
@@ -29,8 +29,15 @@ import { SignUpModel } from '../sign-up-model';
 import { VisitorSession } from '../visitor-session';
 import { AcceptedTerms } from './accepted-terms';
 import { IdentityLinks } from './identity-links';
-import { handOffCookie, type ProviderIntent, type ProviderSlot, STATE_SECONDS } from './provider-states';
+import { IdentityProviderGuard, isProviderError } from './identity-provider.guard';
 import { IdentityProviderRegistry } from './identity-provider-registry';
+import {
+  handOffCookie,
+  type ProviderIntent,
+  type ProviderSlot,
+  ProviderStates,
+  STATE_SECONDS,
+} from './provider-states';
 
 class ProviderStartQuery {
   @IsNextPath()
@@ -73,6 +80,7 @@ class TermsForm {
 export class ProviderSignInController {
   constructor(
     private readonly providers: IdentityProviderRegistry,
+    private readonly states: ProviderStates,
     private readonly identities: LinkedIdentities,
     private readonly sessions: SessionsService,
     private readonly handOffs: HandOffs,
@@ -139,6 +147,7 @@ export class ProviderSignInController {
     return this.start('idp2', request, response, query);
   }
 
+  @UseGuards(IdentityProviderGuard('idp1'))
   @Get('/oauth/idp1/login/callback{/}')
   @HttpCode(303)
   @Access.anyone()
@@ -152,6 +161,7 @@ export class ProviderSignInController {
     return this.handleReturn('idp1', request, response);
   }
 
+  @UseGuards(IdentityProviderGuard('idp2'))
   @Get('/oauth/idp2/login/callback{/}')
   @HttpCode(303)
   @Access.anyone()
@@ -180,7 +190,7 @@ export class ProviderSignInController {
     const acceptedVersion =
       this.terms.read(request) ?? (handOff && this.terms.readExported(query.terms ?? '', handOff.binding));
     const intent = { next, ...(acceptedVersion && { acceptedVersion }), ...(handOff && { handOff }) };
-    redirect(response, await this.providers.startRedirect(slot, request, response, intent));
+    redirect(response, await this.providers.startRedirect(slot, response, intent));
   }
 
   /**
@@ -223,11 +233,10 @@ export class ProviderSignInController {
     request: HttpRequest,
     response: ServerResponse,
   ): Promise<void> {
+    if (isProviderError(request)) return this.handleProviderError(slot, request, response);
+    const { identity, providerState: intent } = request;
+    if (identity === undefined || intent === undefined) throw fault('invalid_request');
     try {
-      if (portalHostOf(request) !== '') throw fault('origin_not_allowed');
-      if (wantsPage(request) && queryOf(request).has('error'))
-        return await this.handleProviderError(slot, request, response);
-      const { identity, intent } = await this.providers.finish(slot, request, response);
       if (intent.linkUserId !== undefined) {
         if ((await this.signedInUser(request)) !== intent.linkUserId) throw fault('invalid_session');
         await this.links.link(identity, intent.linkUserId);
@@ -247,7 +256,7 @@ export class ProviderSignInController {
     } catch (error) {
       if (!(error instanceof Fault) || error.code !== 'tos_not_accepted' || !wantsPage(request)) throw error;
       this.activity.reportNoChange();
-      redirect(response, returnAddress('/signup', 'terms', request.providerState));
+      redirect(response, returnAddress('/signup', 'terms', intent));
     }
   }
 
@@ -257,7 +266,9 @@ export class ProviderSignInController {
     request: HttpRequest,
     response: ServerResponse,
   ): Promise<void> {
-    const intent = await this.providers.abandon(slot, request, response);
+    const stateToken = queryOf(request).get('state');
+    const intent: ProviderIntent = (await this.states.spend(request, slot, stateToken)) ?? {};
+    this.states.forget(response);
     this.activity.reportNoChange();
     if (intent.linkUserId !== undefined) return redirect(response, '/dashboard/settings#providers-heading');
     const isCancelled = queryOf(request).get('error') === 'access_denied';

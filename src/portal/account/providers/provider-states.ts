@@ -1,8 +1,8 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
-import { AccountTokens, type HandOff } from '../../../identity';
+import { AccountTokens, type HandOff, type ProvenIdentity } from '../../../identity';
 import { Database, Settings } from '../../../platform';
-import { cookieOf, type HttpRequest, privateCookieName } from '../../../web';
+import { addCookie, cookieOf, privateCookieName } from '../../../web';
 
 export type ProviderSlot = 'idp1' | 'idp2';
 
@@ -28,15 +28,14 @@ export interface ProviderState extends ProviderIntent {
 
 declare module '../../../web/http-request' {
   interface HttpRequest {
-    /** Set while a browser leaves for an identity provider, and after it has returned. */
-    providerState?: ProviderState & { readonly text?: string };
+    /** Set once a browser has returned from an identity provider with a valid state. */
+    providerState?: ProviderState;
+    /** Identity that the provider has proven. */
+    identity?: ProvenIdentity;
   }
 }
 
-type StateStored = (error: unknown, handle?: string) => void;
-type StateLoaded = (error: unknown, verifier?: string | false, state?: unknown) => void;
-
-/** State store of passport-oauth2: a token valid once, for the browser with its cookie, at its own provider. */
+/** States of browsers at a provider: a token valid once, for the browser with its cookie, at its own provider. */
 @Injectable()
 export class ProviderStates {
   constructor(
@@ -45,38 +44,18 @@ export class ProviderStates {
     private readonly settings: Settings,
   ) {}
 
-  /** Name of the cookie that ties the provider's response to the browser. */
-  get cookie(): string {
-    return privateCookieName(this.settings, stateCookie);
-  }
-
-  storeOf(slot: ProviderSlot) {
-    // The library distinguishes callbacks by their number of parameters.
-    return {
-      store: (request: HttpRequest, verifier: string, state: object, _meta: object, done: StateStored) => {
-        const stored = { ...state, slot, verifier } as ProviderState;
-        this.issue(stored).then((text) => {
-          request.providerState = { ...stored, text };
-          done(null, text);
-        }, done);
-      },
-      verify: (request: HttpRequest, text: unknown, _meta: object, done: StateLoaded) => {
-        this.spend(request, slot, text).then((state) => {
-          if (state === null) return done(null, false, { message: 'unknown state' });
-          request.providerState = state;
-          done(null, state.verifier, state);
-        }, done);
-      },
-    };
-  }
-
-  private issue(state: ProviderState): Promise<string> {
-    return this.database.transaction(
+  /** Sets the cookie that ties the provider's response to the browser. */
+  async issue(state: ProviderState, response: ServerResponse): Promise<string> {
+    const text = await this.database.transaction(
       (tx) => this.tokens.issue(tx, 'provider_state', { userId: state.linkUserId ?? null, data: state }),
-      {
-        withoutActivity: 'nothing is changed by leaving for a provider',
-      },
+      { withoutActivity: 'nothing is changed by leaving for a provider' },
     );
+    this.setCookie(response, text, STATE_SECONDS);
+    return text;
+  }
+
+  forget(response: ServerResponse): void {
+    this.setCookie(response, '', 0);
   }
 
   /** Spends the state of this browser; null if `text` is a different one. */
@@ -87,5 +66,13 @@ export class ProviderStates {
     });
     const state = spent?.data as ProviderState | undefined;
     return state?.slot === slot ? state : null;
+  }
+
+  private get cookie(): string {
+    return privateCookieName(this.settings, stateCookie);
+  }
+
+  private setCookie(response: ServerResponse, text: string, seconds: number): void {
+    addCookie(response, this.settings, this.cookie, text, seconds);
   }
 }

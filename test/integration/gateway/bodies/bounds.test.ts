@@ -2,26 +2,26 @@ import { Limits } from '#product/billing';
 import { parseUsd, parseUsdPerMillion } from '#product/kernel';
 import { pngOf } from '../../../support/pictures';
 import { addCustomer, type Customer } from '../../../support/customer';
-import { ModelShelf } from '../model-shelf';
-import { app, closeHouse, openHouse, supplier } from '../gateway-house';
+import { TestCatalogue } from '../test-catalogue';
+import { app, closeFixture, openFixture, supplier } from '../gateway-fixture';
 
 const dollar = 1_000_000_000n;
 
-/** `sim-large` reads 200,000 tokens at three dollars a million and writes at fifteen. */
-describe('money has to be free for a request', () => {
+/** `sim-large` reads 200,000 tokens at $3 per 1M and writes at $15 per 1M. */
+describe('Holds', () => {
   let poor: Customer;
 
   beforeAll(async () => {
-    await openHouse({ SHARED_CONTENT: 'conv_1, file-1' });
+    await openFixture({ SHARED_CONTENT: 'conv_1, file-1' });
     poor = await addCustomer(app, 'poor', 1n);
-    await new ModelShelf(app).model('searching', [{ provider: 'sandbox', region: 'local' }], {
+    await new TestCatalogue(app).model('searching', [{ provider: 'sandbox', region: 'local' }], {
       input: parseUsdPerMillion('4'),
       output: parseUsdPerMillion('15'),
       uses: { web_search: parseUsd('0.01') },
     });
   });
   beforeEach(() => supplier.clearRequests());
-  afterAll(closeHouse);
+  afterAll(closeFixture);
 
   const post = (key: string, path: string, body: object): Promise<Response> =>
     fetch(`${app.url}/v1/${path}`, {
@@ -36,15 +36,15 @@ describe('money has to be free for a request', () => {
   const responses = (input: unknown, rest: object = {}) =>
     ['responses', { max_output_tokens: 100, input, ...rest }] as const;
 
-  /** By the refusal of a key that has nothing. */
-  const needed = async (path: string, body: object): Promise<number> => {
+  /** Amount that a request needs, read from the refusal of an empty key. */
+  const requiredUsd = async (path: string, body: object): Promise<number> => {
     const answer = await post(poor.key, path, body);
     expect(answer.status).toBe(403);
     const { error } = (await answer.json()) as { error: { details: { needed_usd: string } } };
     return Number(error.details.needed_usd);
   };
 
-  const limited = async (name: string, limit: bigint): Promise<string> => {
+  const createLimitedKey = async (name: string, limit: bigint): Promise<string> => {
     const { key, keyId } = await addCustomer(app, name, dollar);
     await app.database.transaction((tx) =>
       app.application
@@ -54,7 +54,7 @@ describe('money has to be free for a request', () => {
     return key;
   };
 
-  const searching = { model: 'searching' };
+  const searchModel = { model: 'searching' };
   const picture = { type: 'image_url', image_url: { url: 'https://pictures.example/a.png' } };
   const pdf = { type: 'input_file', file_url: 'https://papers.example/a.pdf' };
 
@@ -63,86 +63,92 @@ describe('money has to be free for a request', () => {
     [
       'a search of the web',
       3.5,
-      messages('x', { ...searching, tools: [{ type: 'web_search_20250305', name: 'web_search' }] }),
+      messages('x', { ...searchModel, tools: [{ type: 'web_search_20250305', name: 'web_search' }] }),
     ],
     ['a conversation of the supplier', 0.6, responses('x', { conversation: 'conv_1' })],
     ['a PDF by address', 0.6, responses([{ role: 'user', content: [pdf] }])],
     ['a file by its id', 0.6, chat([{ type: 'file', file: { file_id: 'file-1' } }])],
-    // Tokenizers exist that make a token of every digit.
+    // Some tokenizers make one token of every digit.
     ['digits', 0.3, chat('7'.repeat(100_000))],
-    // A part that does not come true is billed as output; the same text is read as well.
+    // Rejected prediction tokens are billed as output, and the same text is also read as input.
     [
       'a prediction',
       0.18,
       chat('x', { prediction: { type: 'content', content: [{ type: 'text', text: '7'.repeat(10_000) }] } }),
     ],
-  ])('%s: all that the supplier may charge, $%d at least', async (_what, least, [path, body]) => {
-    expect(await needed(path, body)).toBeGreaterThanOrEqual(least);
-    expect(await supplier.requests()).toEqual([]);
-  });
+  ])(
+    'hold for %s covers everything that the supplier can charge, at least $%d',
+    async (_what, least, [path, body]) => {
+      expect(await requiredUsd(path, body)).toBeGreaterThanOrEqual(least);
+      expect(await supplier.requests()).toEqual([]);
+    },
+  );
 
-  test('a screenshot of half a megabyte: cents, and it is answered', async () => {
+  test('500 kB screenshot needs a hold of cents and is served', async () => {
     const data = pngOf({ width: 1_920, height: 1_080 }, 500_000).toString('base64');
     const url = `data:image/png;base64,${data}`;
-    const asked = chat([
+    const screenshotRequest = chat([
       { type: 'image_url', image_url: { url } },
       { type: 'text', text: 'what is it' },
     ]);
-    expect(await needed(...asked)).toBeLessThan(0.11);
-    const answer = await post(await limited('painter', (dollar * 11n) / 100n), ...asked);
+    expect(await requiredUsd(...screenshotRequest)).toBeLessThan(0.11);
+    const answer = await post(await createLimitedKey('painter', (dollar * 11n) / 100n), ...screenshotRequest);
     expect(answer.status).toBe(200);
   });
 
-  test('a tool without a limit gets one, a limit of the caller stays', async () => {
-    const key = await limited('searcher', dollar / 2n);
+  test("default limit is added to a tool without one, and the caller's own limit is kept", async () => {
+    const key = await createLimitedKey('searcher', dollar / 2n);
     const tools = [{ type: 'web_search_20250305', name: 'web_search', max_uses: 1 }];
-    const refused = await post(key, ...messages('x', { ...searching, tools }));
-    expect(refused.status).toBe(402);
-    expect(await refused.json()).toMatchObject({ error: { code: 'budget_exceeded' } });
+    const refusal = await post(key, ...messages('x', { ...searchModel, tools }));
+    expect(refusal.status).toBe(402);
+    expect(await refusal.json()).toMatchObject({ error: { code: 'budget_exceeded' } });
   });
 
-  describe('near the end of a budget', () => {
-    const open = chat('x [[tokens=400]]', { max_tokens: undefined });
+  describe('Requests near the end of a budget', () => {
+    const uncappedRequest = chat('x [[tokens=400]]', { max_tokens: undefined });
 
-    test('an answer is capped no lower than is worth it, and the caller is told', async () => {
-      const answer = await post(await limited('capped', 10_000_000n), ...open);
+    test('output is capped to the budget, and x-svc-output-cap reports the cap', async () => {
+      const answer = await post(await createLimitedKey('capped', 10_000_000n), ...uncappedRequest);
       expect(answer.status).toBe(200);
       const cap = Number(answer.headers.get('x-svc-output-cap'));
       expect(cap).toBeGreaterThanOrEqual(256);
-      // 0.01 dollars buy 666 tokens.
+      // $0.01 buys 666 tokens.
       expect(cap).toBeLessThanOrEqual(666);
       const [sent] = await supplier.requests();
       const body = sent?.body as { max_completion_tokens?: number; max_tokens?: number };
       expect(body.max_completion_tokens ?? body.max_tokens).toBe(cap);
     });
 
-    test('a stream says it at its head and with its usage', async () => {
-      const [path, body] = open;
+    test('stream reports the cap in its headers and with its usage', async () => {
+      const [path, body] = uncappedRequest;
       const options = { stream: true, stream_options: { include_usage: true } };
-      const answer = await post(await limited('capped-stream', 10_000_000n), path, { ...body, ...options });
+      const answer = await post(await createLimitedKey('capped-stream', 10_000_000n), path, {
+        ...body,
+        ...options,
+      });
       const cap = Number(answer.headers.get('x-svc-output-cap'));
       expect(cap).toBeGreaterThanOrEqual(256);
       expect(await answer.text()).toContain(`"output_cap":${cap}`);
     });
 
-    test('less than is worth it is a refusal: of the key 402, of the wallet 403', async () => {
-      const refused = await post(await limited('spent', 3_000_000n), ...open);
-      expect([refused.status, await refused.json()]).toMatchObject([
+    test('budget below the minimum cap returns 402 for a key and 403 for a wallet', async () => {
+      const refusal = await post(await createLimitedKey('spent', 3_000_000n), ...uncappedRequest);
+      expect([refusal.status, await refusal.json()]).toMatchObject([
         402,
         { error: { code: 'budget_exceeded' } },
       ]);
       const { key } = await addCustomer(app, 'drained', 3_000_000n);
-      const drained = await post(key, ...open);
-      expect([drained.status, await drained.json()]).toMatchObject([
+      const walletRefusal = await post(key, ...uncappedRequest);
+      expect([walletRefusal.status, await walletRefusal.json()]).toMatchObject([
         403,
         { error: { code: 'billing_limit_reached' } },
       ]);
       expect(await supplier.requests()).toEqual([]);
     });
 
-    test('who asks for less gets it', async () => {
-      const few = chat('x [[tokens=20]]', { max_tokens: 60 });
-      const answer = await post(await limited('modest', 3_000_000n), ...few);
+    test('request with a small max_tokens is served without a cap', async () => {
+      const shortRequest = chat('x [[tokens=20]]', { max_tokens: 60 });
+      const answer = await post(await createLimitedKey('modest', 3_000_000n), ...shortRequest);
       expect(answer.status).toBe(200);
       expect(answer.headers.get('x-svc-output-cap')).toBeNull();
     });

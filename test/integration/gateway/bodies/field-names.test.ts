@@ -3,7 +3,7 @@ import { priceRates } from '#product/kernel';
 import { startTestApp, type TestApp } from '../../../support/app';
 import { startSimulator, type Simulator } from '../../../support/simulator';
 
-interface Refusal {
+interface FieldNameError {
   readonly code: string;
   readonly param: string | null;
   readonly human_message: string;
@@ -12,7 +12,7 @@ interface Refusal {
 const messages = [{ role: 'user', content: 'Hello' }];
 const question = { model: 'local', messages };
 
-describe('the names of fields in a request', () => {
+describe('Request field names', () => {
   let app: TestApp;
   let supplier: Simulator;
 
@@ -27,7 +27,7 @@ describe('the names of fields in a request', () => {
     await supplier.stop();
   });
 
-  /** Models of the same name as the provider, and one with a lane at each of two. */
+  /** Adds one model per provider with the provider's name, and one model with a lane on each of two providers. */
   async function addSuppliers(): Promise<void> {
     const editor = new CatalogueEditor();
     const settings = {
@@ -74,13 +74,13 @@ describe('the names of fields in a request', () => {
   const send = async (
     path: string,
     body: string | object,
-  ): Promise<{ status: number; error: Refusal | null }> => {
+  ): Promise<{ status: number; error: FieldNameError | null }> => {
     const answer = await post(body, path);
-    const { error = null } = (await answer.json()) as { error?: Refusal };
+    const { error = null } = (await answer.json()) as { error?: FieldNameError };
     return { status: answer.status, error };
   };
   const chat = (body: string | object) => send('/v1/chat/completions', body);
-  const sent = async (): Promise<Record<string, unknown>[]> =>
+  const supplierBodies = async (): Promise<Record<string, unknown>[]> =>
     (await supplier.requests()).map(({ body }) => body as Record<string, unknown>);
 
   test.each([
@@ -98,23 +98,23 @@ describe('the names of fields in a request', () => {
     ['API_BASE', 'api_base'],
     ['User_Config', 'user_config'],
     ['Top_K', 'top_k'],
-  ])('%s: no reader that minds no case may see another field than this gateway', async (name, meant) => {
+  ])('rejects the name %s, which a lenient parser reads as a known field', async (name, meant) => {
     const { status, error } = await chat({ ...question, [name]: 'x' });
     expect(status).toBe(400);
     expect(error?.param).toBe(name);
     if (meant !== undefined) expect(error?.human_message).toContain(`Write ${meant}.`);
-    expect(await sent()).toEqual([]);
+    expect(await supplierBodies()).toEqual([]);
   });
 
   test.each([
     [{ stream: true, stream_options: { Include_Usage: false } }, 'stream_options.Include_Usage'],
     [{ metadata: { SESSION_ID: 'x' } }, 'metadata.SESSION_ID'],
-  ])('%j: the same within objects that are read here', async (more, param) => {
+  ])('rejects %j, whose nested name a lenient parser reads as a known field', async (more, param) => {
     expect((await chat({ ...question, ...more })).error).toMatchObject({ code: 'invalid_request', param });
   });
 
   test.each(['STREAM_OPTIONS', 'strEam_options', 'Thinking', 'Output_Config', 'ReasoninG'])(
-    '%s: a name that one route knows has one spelling on every route',
+    'rejects the spelling %s of a known name on every route',
     async (name) => {
       for (const [path, body] of [
         ['/v1/messages', { model: 'local', max_tokens: 5, messages }],
@@ -124,12 +124,12 @@ describe('the names of fields in a request', () => {
         const { status, error } = await send(path, { ...body, [name.toLowerCase()]: {}, [name]: {} });
         expect([path, status, error?.param]).toEqual([path, 400, name]);
       }
-      expect(await sent()).toEqual([]);
+      expect(await supplierBodies()).toEqual([]);
     },
   );
 
   test.each(['model', 'max_tokens', 'n', 'stream', 'region', 'messages', 'temperature', 'mod\\u0065l'])(
-    '%s twice is refused',
+    'duplicate %s is rejected',
     async (name) => {
       const text = JSON.stringify({
         model: 'local',
@@ -143,17 +143,17 @@ describe('the names of fields in a request', () => {
       const { status, error } = await chat(`{"${name}":1,${text.slice(1)}`);
       expect([status, error?.code]).toEqual([400, 'invalid_request']);
       expect(error?.param).toBe(name.replace('\\u0065', 'e'));
-      expect(await sent()).toEqual([]);
+      expect(await supplierBodies()).toEqual([]);
     },
   );
 
-  test('an escaped name is read as it is written, whatever was read before', async () => {
-    const primer = { model: 'local', messages, '\\u0061pi': 1 };
-    await chat(primer);
+  test('escaped names are decoded before they are checked', async () => {
+    const firstBody = { model: 'local', messages, '\\u0061pi': 1 };
+    await chat(firstBody);
     await supplier.clearRequests();
     const body = `{"model":"local","messages":${JSON.stringify(messages)},"\\u0061pi_base":"http://canary"}`;
     expect((await chat(body)).status).toBe(200);
-    expect(await sent()).toEqual([{ ...question, model: 'sim-local' }]);
+    expect(await supplierBodies()).toEqual([{ ...question, model: 'sim-local' }]);
     const limit = `{"model":"local","messages":${JSON.stringify(messages)},"max_t\\u006fkens":-5}`;
     expect((await chat(limit)).error).toMatchObject({ param: 'max_tokens' });
   });
@@ -165,18 +165,18 @@ describe('the names of fields in a request', () => {
     'model_list',
     'kv_transfer_params',
     'lora_path',
-  ])('%s steers, and ends here for every kind of supplier', async (name) => {
+  ])('%s is a steering field and reaches no supplier', async (name) => {
     for (const model of ['local', 'plain', 'listed', 'strict']) {
       expect((await chat({ ...question, model, [name]: { to: 'canary' } })).status).toBe(200);
     }
-    expect(JSON.stringify(await sent())).not.toContain('canary');
+    expect(JSON.stringify(await supplierBodies())).not.toContain('canary');
   });
 
-  test('what steers within metadata ends here too, but for services that read none of it', async () => {
+  test('steering fields inside metadata reach no supplier, other metadata does', async () => {
     const metadata = { session_id: 'one', api_base: 'canary', API_KEY: 'canary', note: 'kept' };
     expect((await chat({ ...question, metadata })).status).toBe(200);
-    expect((await sent())[0]).toMatchObject({ metadata: { note: 'kept' } });
-    expect(JSON.stringify(await sent())).not.toContain('canary');
+    expect((await supplierBodies())[0]).toMatchObject({ metadata: { note: 'kept' } });
+    expect(JSON.stringify(await supplierBodies())).not.toContain('canary');
   });
 
   test.each([
@@ -184,19 +184,19 @@ describe('the names of fields in a request', () => {
     ['plain', { thinking: { type: 'disabled' } }],
     ['listed', { beam_width: 3 }],
     ['strict', { a_field_of_tomorrow: true }],
-  ])('%s gets %j, whatever it makes of it', async (model, more) => {
+  ])('%s receives %j', async (model, more) => {
     await chat({ ...question, ...more, model });
-    expect((await sent())[0]).toMatchObject(more);
+    expect((await supplierBodies())[0]).toMatchObject(more);
   });
 
   test.each([
     ['local', 'beam_width'],
     ['plain', 'top_k'],
     ['listed', 'a_field_of_tomorrow'],
-  ])('%s is not known to take %s: the field is left out and named', async (model, name) => {
+  ])('%s does not receive %s, which is dropped and named', async (model, name) => {
     const answer = await post({ ...question, model, [name]: 3 });
     expect([answer.status, answer.headers.get('x-svc-dropped')]).toEqual([200, name]);
-    expect((await sent())[0]).not.toHaveProperty(name);
+    expect((await supplierBodies())[0]).not.toHaveProperty(name);
   });
 
   test.each([
@@ -204,21 +204,21 @@ describe('the names of fields in a request', () => {
     ['/v1/chat/completions', { ...question, model: 'strict' }, 'best_of'],
     ['/v1/messages', { model: 'sim-small', max_tokens: 5, messages }, 'max_completion_tokens'],
     ['/v1/embeddings', { model: 'sim-embed', input: 'Hello' }, 'n'],
-  ])('%s %j: %s is a limit of other routes, and nobody would have held it', async (path, body, name) => {
+  ])('%s %j rejects %s, which is a limit of other routes', async (path, body, name) => {
     const { error } = await send(path, { ...body, [name]: 5 });
     expect(error).toMatchObject({ code: 'unsupported_parameter', param: name });
-    expect(await sent()).toEqual([]);
+    expect(await supplierBodies()).toEqual([]);
   });
 
   // "Failover is lost for Claude Code's default (auto) mode. […] removes every lane of the caller's own
   // dialect that "may not get" an unknown field." Wanted: "The field is left out on that lane and named in x-svc-dropped".
-  test('no lane is skipped for a field that it does not know', async () => {
+  test('no lane is skipped for an unknown field', async () => {
     const answer = await post({ ...question, model: 'either', top_k: 3 });
     expect([answer.status, answer.headers.get('x-svc-dropped')]).toEqual([200, 'top_k']);
-    expect(await sent()).toEqual([{ ...question, model: 'sim-plain' }]);
+    expect(await supplierBodies()).toEqual([{ ...question, model: 'sim-plain' }]);
   });
 
-  test('the sandbox reviews tool calls if safeguards asks for it', async () => {
+  test('sandbox reviews tool calls if safeguards requests it', async () => {
     const safeguards = [{ type: 'dangerous_tool_use', classifier_context: { v: 1 } }];
     const body = { model: 'sim-small', max_tokens: 50, messages, safeguards };
     expect(await (await post(body, '/v1/messages')).json()).toMatchObject({
@@ -228,16 +228,16 @@ describe('the names of fields in a request', () => {
     expect(await stream.text()).toContain('safeguard_results');
   });
 
-  test('a structure that no lane enforces is refused by the name of its field, and nothing is sent', async () => {
+  test('structured-output field that no lane enforces is rejected by name without a supplier call', async () => {
     expect(
       (await chat({ ...question, model: 'plain', guided_json: { type: 'object' } })).error,
     ).toMatchObject({
       code: 'unsupported_parameter',
       param: 'guided_json',
     });
-    expect(await sent()).toEqual([]);
+    expect(await supplierBodies()).toEqual([]);
     await chat({ ...question, model: 'either', guided_json: { type: 'object' } });
-    expect((await sent()).map(({ model }) => model)).toEqual(['sim-local']);
+    expect((await supplierBodies()).map(({ model }) => model)).toEqual(['sim-local']);
   });
 
   test.each([
@@ -247,9 +247,9 @@ describe('the names of fields in a request', () => {
     ['strict', { max_completion_tokens: null, max_tokens: 7 }, { max_completion_tokens: 7 }],
     ['local', { max_tokens: 7, max_completion_tokens: null }, { max_tokens: 7 }],
     ['plain', { max_completion_tokens: 7, max_tokens: null }, { max_tokens: 7 }],
-  ])('%s: of the limits %j goes on %j, which was held', async (model, limits, expected) => {
+  ])('%s converts the limits %j to %j, the amount held', async (model, limits, expected) => {
     expect((await chat({ ...question, ...limits, model })).status).toBe(200);
-    const [{ max_tokens, max_completion_tokens } = {}] = await sent();
+    const [{ max_tokens, max_completion_tokens } = {}] = await supplierBodies();
     expect({ max_tokens, max_completion_tokens }).toEqual({
       max_tokens: undefined,
       max_completion_tokens: undefined,
@@ -257,8 +257,8 @@ describe('the names of fields in a request', () => {
     });
   });
 
-  test('a body of very many names is refused, and one of many is answered', async () => {
-    const many = (count: number): object => ({
+  test('body with more than 50,000 names is rejected, and one with 49,000 is served', async () => {
+    const bodyWithNames = (count: number): object => ({
       ...question,
       model: 'strict',
       tools: [
@@ -274,10 +274,10 @@ describe('the names of fields in a request', () => {
         },
       ],
     });
-    expect((await chat(many(49_000))).status).toBe(200);
-    expect((await chat(many(50_001))).error).toMatchObject({ code: 'invalid_json' });
-    const flat = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`f${at}`, 1]));
-    expect((await chat({ ...question, ...flat })).error).toMatchObject({ code: 'invalid_request' });
+    expect((await chat(bodyWithNames(49_000))).status).toBe(200);
+    expect((await chat(bodyWithNames(50_001))).error).toMatchObject({ code: 'invalid_json' });
+    const manyFields = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`f${at}`, 1]));
+    expect((await chat({ ...question, ...manyFields })).error).toMatchObject({ code: 'invalid_request' });
   });
 
   test.each([
@@ -310,7 +310,7 @@ describe('the names of fields in a request', () => {
       ],
       'model',
     ],
-  ] as const)('a form: %j', async (fields, param) => {
+  ] as const)('transcription form is rejected: %j', async (fields, param) => {
     const form = new FormData();
     for (const [name, value] of fields) form.append(name, value);
     form.append(

@@ -1,12 +1,12 @@
-import { closeHouse, openHouse, post, supplier } from '../gateway-house';
+import { closeFixture, openFixture, post, supplier } from '../gateway-fixture';
 
-describe('a route refuses what it does not take', () => {
-  beforeAll(openHouse);
-  afterAll(closeHouse);
+describe('Field validation per route', () => {
+  beforeAll(openFixture);
+  afterAll(closeFixture);
   beforeEach(() => supplier.clearRequests());
   afterEach(() => supplier.clearFaults());
 
-  const good = {
+  const validBodies = {
     '/v1/chat/completions': { model: 'sim-small', messages: [{ role: 'user', content: 'Hi' }] },
     '/v1/messages': { model: 'sim-small', max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] },
     '/v1/responses': { model: 'sim-small', input: 'Hi' },
@@ -14,9 +14,9 @@ describe('a route refuses what it does not take', () => {
     '/v1/images/generations': { model: 'sim-image', prompt: 'Hi' },
     '/v1/moderations': { model: 'sim-moderation', input: 'Hi' },
   } as const;
-  type Path = keyof typeof good;
+  type ValidatedPath = keyof typeof validBodies;
 
-  test.each<[Path, object, string]>([
+  test.each<[ValidatedPath, object, string]>([
     ['/v1/chat/completions', { temperature: 2.01 }, 'temperature'],
     ['/v1/chat/completions', { top_p: '1' }, 'top_p'],
     ['/v1/chat/completions', { n: 1.5 }, 'n'],
@@ -40,8 +40,8 @@ describe('a route refuses what it does not take', () => {
     ['/v1/moderations', { input: '' }, 'input'],
     ['/v1/moderations', { input: [] }, 'input'],
     ['/v1/moderations', { input: [5] }, 'input[0]'],
-  ])('%s: %j is named', async (path, wrong, param) => {
-    const answer = await post(path, { ...good[path], ...wrong });
+  ])('%s rejects %j and names the field', async (path, wrong, param) => {
+    const answer = await post(path, { ...validBodies[path], ...wrong });
     expect(answer.status).toBe(400);
     const { error } = (await answer.json()) as { error: { param: string; message: string } };
     expect(error.param).toBe(param);
@@ -49,26 +49,26 @@ describe('a route refuses what it does not take', () => {
     expect(await supplier.requests()).toEqual([]);
   });
 
-  test.each<[Path, object]>([
+  test.each<[ValidatedPath, object]>([
     ['/v1/chat/completions', { temperature: 2, top_p: null, stream_options: null, n: null }],
     ['/v1/messages', { temperature: 1, top_p: 1 }],
     ['/v1/responses', { temperature: 2, top_p: 0.5 }],
     ['/v1/audio/speech', { input: 'x'.repeat(4_096), speed: 0.25, voice: 'nova', response_format: 'flac' }],
     ['/v1/images/generations', { n: 2 }],
     ['/v1/moderations', { input: ['a', 'b'] }],
-  ])('%s takes %j', async (path, right) => {
-    expect((await post(path, { ...good[path], ...right })).status).toBe(200);
+  ])('%s accepts %j', async (path, right) => {
+    expect((await post(path, { ...validBodies[path], ...right })).status).toBe(200);
   });
 
-  test('speech is passed on as sound, whatever the supplier calls it, unless it is a page', async () => {
+  test("speech is passed on with the supplier's content type, unless it is an HTML page", async () => {
     const headers = { 'content-type': 'application/octet-stream' };
     await supplier.addFault({ times: 1, fault: { kind: 'status', status: 200, body: 'sound', headers } });
-    const sound = await post('/v1/audio/speech', good['/v1/audio/speech']);
-    expect(sound.headers.get('content-type')).toBe('application/octet-stream');
-    expect(await sound.text()).toBe('sound');
+    const audioResponse = await post('/v1/audio/speech', validBodies['/v1/audio/speech']);
+    expect(audioResponse.headers.get('content-type')).toBe('application/octet-stream');
+    expect(await audioResponse.text()).toBe('sound');
     await supplier.addFault({ times: 1, fault: { kind: 'non-json' } });
-    const page = await post('/v1/audio/speech', good['/v1/audio/speech']);
-    expect(page.status).toBe(502);
-    expect(await page.json()).toMatchObject({ error: { code: 'non_json_provider_response' } });
+    const pageResponse = await post('/v1/audio/speech', validBodies['/v1/audio/speech']);
+    expect(pageResponse.status).toBe(502);
+    expect(await pageResponse.json()).toMatchObject({ error: { code: 'non_json_provider_response' } });
   });
 });

@@ -6,7 +6,7 @@ import { startTestApp, type TestApp } from '../../../support/app';
 import { BedrockFront } from '../../../support/bedrock-front';
 import { addCustomer } from '../../../support/customer';
 import { startSimulator, type Simulator } from '../../../support/simulator';
-import { ModelShelf, type ShelfProvider } from '../model-shelf';
+import { TestCatalogue, type CatalogueProviderInput } from '../test-catalogue';
 
 const OVERLOADED = 'overloaded';
 const MAX_NAMES_IN_HEADER = 20;
@@ -109,14 +109,14 @@ describe('a later release of an agent on a prepaid key, whose first lane is over
     await supplier.addFault({ match: { lane: OVERLOADED }, fault: { kind: 'status', status: 529 } });
     bedrock = await BedrockFront.start(supplier.url);
     app = await startTestApp({ environment: { SUPPLIER_ALLOW: '127.0.0.1' } });
-    const shelf = new ModelShelf(app);
+    const shelf = new TestCatalogue(app);
     const bearer = { label: 'one', kind: 'bearer', secret: 'sim-test' } as const;
     const header = { label: 'one', kind: 'header', secret: 'sim-test' } as const;
     const secret = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'test' };
     const signing = { label: 'one', kind: 'sigv4', secret } as const;
     const overloadedUrl = supplier.lanes.find(({ name }) => name === OVERLOADED)!.url;
     const openai = { style: 'openai-style', settings: { profile: 'openai' }, credentials: [bearer] } as const;
-    const providers: Readonly<Record<string, Omit<ShelfProvider, 'name'>>> = {
+    const providers: Readonly<Record<string, Omit<CatalogueProviderInput, 'name'>>> = {
       [OVERLOADED]: { ...openai, baseUrl: `${overloadedUrl}/v1` },
       chat: { style: 'openai-style', baseUrl: `${supplier.url}/v1`, credentials: [bearer] },
       responses: { ...openai, baseUrl: `${supplier.url}/v1` },

@@ -4,7 +4,7 @@ import { exchange, parseAnswer } from '../../web/raw-exchange';
 
 const canary = 'http://127.0.0.1:9/canary';
 
-describe('callers get nothing past the gateway', () => {
+describe('Request smuggling', () => {
   let app: TestApp;
   let supplier: Simulator;
   let key: string;
@@ -20,7 +20,7 @@ describe('callers get nothing past the gateway', () => {
     await supplier.stop();
   });
 
-  const question = { model: 'sim-small', messages: [{ role: 'user', content: 'Hello' }] };
+  const chatBody = { model: 'sim-small', messages: [{ role: 'user', content: 'Hello' }] };
   const post = (
     path: string,
     body: object | string,
@@ -34,7 +34,7 @@ describe('callers get nothing past the gateway', () => {
   const chat = (body: object | string, headers: Record<string, string> = {}) =>
     post('/v1/chat/completions', body, headers);
 
-  test('fields that steer other gateways end here, and the supplier is the one of the catalogue', async () => {
+  test("steering fields of other gateways have no effect, and the catalogue's supplier is called", async () => {
     for (const field of [
       'api_base',
       'base_url',
@@ -44,15 +44,15 @@ describe('callers get nothing past the gateway', () => {
       'provider',
       'X-Svc-Supplier',
     ]) {
-      expect((await chat({ ...question, [field]: canary })).status).toBe(200);
+      expect((await chat({ ...chatBody, [field]: canary })).status).toBe(200);
     }
     const requests = await supplier.requests();
     expect(requests).toHaveLength(7);
     expect(JSON.stringify(requests)).not.toContain('canary');
   });
 
-  test('headers of ours and of others go no further, and come back as our own', async () => {
-    const answer = await chat(question, {
+  test('caller headers are not forwarded and cannot override response headers', async () => {
+    const answer = await chat(chatBody, {
       'x-svc-supplier': 'canary',
       'x-svc-cost-usd': 'canary',
       'x-forwarded-host': 'canary',
@@ -79,8 +79,8 @@ describe('callers get nothing past the gateway', () => {
       },
     ],
     ['/v1/responses', { input: [{ role: 'user', content: [{ type: 'input_image', image_url: '@' }] }] }],
-  ])('%s: the address of an image is passed on, not followed', async (path, body) => {
-    // The supplier itself listens there: were it asked for the image, it would remember.
+  ])('%s passes an image URL on without fetching it', async (path, body) => {
+    // The supplier listens at this address and would record a request for the image.
     const image = `${supplier.url}/picture.png`;
     const text = JSON.stringify({ model: 'sim-small', ...body }).replace('"@"', JSON.stringify(image));
     expect((await post(path, text)).status).toBe(200);
@@ -89,8 +89,8 @@ describe('callers get nothing past the gateway', () => {
     expect(requests[0]?.rawBody).toContain(image);
   });
 
-  test('a name that stands twice is refused, since readers differ on which of them counts', async () => {
-    const text = JSON.stringify(question).replace('{', '{"model":"sim-large","mod\\u0065l":"nobody",');
+  test('duplicate name is rejected, because parsers differ on which one counts', async () => {
+    const text = JSON.stringify(chatBody).replace('{', '{"model":"sim-large","mod\\u0065l":"nobody",');
     const answer = await chat(text);
     expect([answer.status, await answer.json()]).toMatchObject([
       400,
@@ -99,60 +99,63 @@ describe('callers get nothing past the gateway', () => {
     expect(await supplier.requests()).toEqual([]);
   });
 
-  test('names of prototypes are names like any other', async () => {
+  test('prototype names are treated like any other name', async () => {
     const pollution = '"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}';
     for (const text of [
-      JSON.stringify(question).replace('{', `{${pollution},`),
-      JSON.stringify({ ...question, stream_options: '@', stream: true }).replace('"@"', `{${pollution}}`),
+      JSON.stringify(chatBody).replace('{', `{${pollution},`),
+      JSON.stringify({ ...chatBody, stream_options: '@', stream: true }).replace('"@"', `{${pollution}}`),
     ]) {
       const answer = await chat(text);
       expect([200, 400]).toContain(answer.status);
       await answer.text();
     }
     expect(Reflect.get({}, 'polluted')).toBeUndefined();
-    const made = await fetch(`${app.url}/v1/manage/keys`, {
+    const createResponse = await fetch(`${app.url}/v1/manage/keys`, {
       method: 'POST',
       headers: { authorization: `Bearer ${app.firstKeys?.root}`, 'content-type': 'application/json' },
       body: `{"name":"x","metadata":{${pollution}}}`,
     });
-    expect([made.status, await made.json()]).toMatchObject([400, { error: { code: 'invalid_request' } }]);
+    expect([createResponse.status, await createResponse.json()]).toMatchObject([
+      400,
+      { error: { code: 'invalid_request' } },
+    ]);
   });
 
   test.each([
-    ['/v1/chat/completions', { messages: question.messages }],
-    ['/v1/messages', { messages: question.messages, max_tokens: 20 }],
+    ['/v1/chat/completions', { messages: chatBody.messages }],
+    ['/v1/messages', { messages: chatBody.messages, max_tokens: 20 }],
     ['/v1/responses', { input: 'Hello' }],
-  ])(
-    'labels of %s that are named like a prototype are refused, and reach no supplier',
-    async (path, body) => {
-      const text = (metadata: string) =>
-        JSON.stringify({ model: 'sim-small', ...body, metadata: '@' }).replace('"@"', metadata);
-      const refusals = [
-        ['{"__proto__":{"polluted":true}}', 'metadata.__proto__'],
-        ['{"team":"a","\\u005f_proto__":"x"}', 'metadata.__proto__'],
-        ['{"constructor":{"prototype":{"polluted":true}}}', 'metadata.constructor'],
-        ['{"prototype":"x"}', 'metadata.prototype'],
-        ['{"team":{"list":[{"__proto__":1}]}}', 'metadata.team.list.0.__proto__'],
-      ];
-      for (const [metadata = '', param] of refusals) {
-        const answer = await post(path, text(metadata));
-        const told = await answer.text();
-        const named = expect.stringContaining(`${param}: `) as unknown;
-        expect([metadata, answer.status, told]).toEqual([metadata, 400, named]);
-        if (path !== '/v1/messages') expect(told).toContain(`"param":"${param}"`);
-      }
-      expect(Reflect.get({}, 'polluted')).toBeUndefined();
-      expect(await supplier.requests()).toEqual([]);
-      const taken = await post(path, text('{"team":"a","user_id":"u_1"}'));
-      expect([taken.status, (await taken.text()).slice(0, 300)]).toEqual([200, expect.any(String)]);
-    },
-  );
+  ])('metadata of %s with prototype names is rejected without a supplier call', async (path, body) => {
+    const text = (metadata: string) =>
+      JSON.stringify({ model: 'sim-small', ...body, metadata: '@' }).replace('"@"', metadata);
+    const refusals = [
+      ['{"__proto__":{"polluted":true}}', 'metadata.__proto__'],
+      ['{"team":"a","\\u005f_proto__":"x"}', 'metadata.__proto__'],
+      ['{"constructor":{"prototype":{"polluted":true}}}', 'metadata.constructor'],
+      ['{"prototype":"x"}', 'metadata.prototype'],
+      ['{"team":{"list":[{"__proto__":1}]}}', 'metadata.team.list.0.__proto__'],
+    ];
+    for (const [metadata = '', param] of refusals) {
+      const answer = await post(path, text(metadata));
+      const errorText = await answer.text();
+      const expectedText = expect.stringContaining(`${param}: `) as unknown;
+      expect([metadata, answer.status, errorText]).toEqual([metadata, 400, expectedText]);
+      if (path !== '/v1/messages') expect(errorText).toContain(`"param":"${param}"`);
+    }
+    expect(Reflect.get({}, 'polluted')).toBeUndefined();
+    expect(await supplier.requests()).toEqual([]);
+    const validResponse = await post(path, text('{"team":"a","user_id":"u_1"}'));
+    expect([validResponse.status, (await validResponse.text()).slice(0, 300)]).toEqual([
+      200,
+      expect.any(String),
+    ]);
+  });
 
-  describe('framing', () => {
-    const inner = JSON.stringify(question);
+  describe('Message framing', () => {
+    const innerBody = JSON.stringify(chatBody);
     const head = (extra: string): string =>
       `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\nauthorization: Bearer KEY\r\n${extra}`;
-    const smuggled = `${head(`content-length: ${inner.length}\r\n\r\n`)}${inner}`;
+    const smuggled = `${head(`content-length: ${innerBody.length}\r\n\r\n`)}${innerBody}`;
 
     test.each([
       [
@@ -175,15 +178,15 @@ describe('callers get nothing past the gateway', () => {
         'a chunk of odd length',
         `${head('transfer-encoding: chunked\r\n\r\n')}-1\r\n\r\n0\r\n\r\n${smuggled}`,
       ],
-    ])('%s: refused once, and neither request reaches a supplier', async (_name, bytes) => {
+    ])('%s is rejected once, and neither request reaches a supplier', async (_name, bytes) => {
       const text = await exchange(app.url, bytes.replaceAll('KEY', key));
       expect(text.match(/HTTP\/1\.1 /g)).toHaveLength(1);
       expect(parseAnswer(text).status).toBe(400);
       expect(await supplier.requests()).toEqual([]);
     });
 
-    test('trailers say nothing that a header would have had to say', async () => {
-      const chunk = `${inner.length.toString(16)}\r\n${inner}\r\n0\r\n`;
+    test('authorization in a trailer is ignored', async () => {
+      const chunk = `${innerBody.length.toString(16)}\r\n${innerBody}\r\n0\r\n`;
       const start =
         'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\nconnection: close\r\n';
       const text = await exchange(

@@ -12,8 +12,8 @@ import { until } from '../../../support/until';
 
 const MIB = 1024 * 1024;
 
-/** In a process of its own, which can be told where programs keep things for a while. */
-describe('a file that is sent', () => {
+/** Runs the service in its own process, so that its temporary folder can be set. */
+describe('Uploaded files', () => {
   let database: TestDatabase;
   let supplier: Simulator;
   let service: Program;
@@ -39,7 +39,7 @@ describe('a file that is sent', () => {
     });
     [, url = ''] = await service.find(/ is ready at (http:\S+)/);
     [, key = ''] = await service.find(/demo key +(svc_\w+)/);
-    // The entries of the first start are sealed, and the seal is anchored in a file.
+    // The audit entries of the first start are sealed, and the seal is anchored in a file.
     await until(() => existsSync(join(folder, 'data', 'audit', 'anchor.jsonl')));
   });
   afterAll(async () => {
@@ -67,8 +67,8 @@ describe('a file that is sent', () => {
   };
   const files = (): string[] => readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
 
-  test('leaves nothing on the disk: served, too large, no recording, or broken off half-way', async () => {
-    const before = files();
+  test('upload leaves no file on disk: served, too large, not a recording, or broken off', async () => {
+    const filesBefore = files();
     expect(await send(mp3(20 * MIB))).toBe(200);
     expect(await send(mp3(26 * MIB))).toBe(413);
     expect(await send(Buffer.from('<!doctype html>'))).toBe(415);
@@ -82,10 +82,10 @@ describe('a file that is sent', () => {
         `--x\r\ncontent-disposition: form-data; name="file"; filename="a.mp3"\r\n\r\n`,
     );
     if (!socket.write(Buffer.alloc(8 * MIB))) await once(socket, 'drain');
-    expect(files()).toEqual(before);
+    expect(files()).toEqual(filesBefore);
     socket.destroy();
-    // Whoever is answered now comes after the one who left.
+    // A response now comes after the disconnect has been processed.
     expect(await send(mp3(MIB))).toBe(200);
-    expect(files()).toEqual(before);
+    expect(files()).toEqual(filesBefore);
   });
 });

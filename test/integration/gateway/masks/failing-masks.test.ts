@@ -1,37 +1,37 @@
 import {
   app,
-  ask,
+  sendRequest,
   block,
   charactersOf,
   chatStream,
-  closeHouse,
-  joined,
-  openHouse,
+  closeFixture,
+  joinDeltas,
+  openFixture,
   recordOf,
   responsesStream,
-  streamed,
+  sendStreamRequest,
   supplier,
   TEXT,
   text,
   usage,
   verdictsOf,
-} from './mask-house';
-import { chunk, type Json, messageEnd, messageStart, named, stop } from '../streams/stream-house';
+} from './mask-fixture';
+import { chunk, type Json, messageEnd, messageStart, namedEvents, stop } from '../streams/stream-fixture';
 
-beforeAll(openHouse);
-afterAll(closeHouse);
+beforeAll(openFixture);
+afterAll(closeFixture);
 
-describe('a mask that fails', () => {
-  const boom = 'All is well until it goes BOOM and is over.';
+describe('Failing masks', () => {
+  const failingText = 'All is well until it goes BOOM and is over.';
   const streams = {
-    chat: chatStream(...charactersOf(boom).map((piece) => chunk({ content: piece })), stop),
-    messages: named(messageStart, ...block(0, ...text(boom)), ...messageEnd),
-    responses: responsesStream(boom, '{}', 'A'),
+    chat: chatStream(...charactersOf(failingText).map((piece) => chunk({ content: piece })), stop),
+    messages: namedEvents(messageStart, ...block(0, ...text(failingText)), ...messageEnd),
+    responses: responsesStream(failingText, '{}', 'A'),
   };
   const surfaces = ['chat', 'messages', 'responses'] as const;
 
-  test.each(surfaces)('closed ends a stream of %s with an error of its dialect', async (surface) => {
-    const answer = await streamed(surface, `on-${surface}`, streams[surface], ['closed']);
+  test.each(surfaces)('fail-closed mask ends a %s stream with an error in its dialect', async (surface) => {
+    const answer = await sendStreamRequest(surface, `on-${surface}`, streams[surface], ['closed']);
     const { raw, list, status } = answer;
     expect(status).toBe(200);
     expect(raw).not.toMatch(/BOO|is over|\[DONE\]|message_stop|response\.completed/);
@@ -49,75 +49,79 @@ describe('a mask that fails', () => {
   });
   const numbersOf = (list: readonly Json[]): unknown[] => list.map(({ sequence_number: number }) => number);
 
-  test.each(surfaces)('open lets a stream of %s pass from there on', async (surface) => {
-    const { raw, list } = await streamed(surface, `on-${surface}`, streams[surface], ['open']);
+  test.each(surfaces)('fail-open mask passes a %s stream on unmasked after its failure', async (surface) => {
+    const { raw, list } = await sendStreamRequest(surface, `on-${surface}`, streams[surface], ['open']);
     expect(raw).toMatch(/\[DONE\]|message_stop|response\.completed/);
-    const all = list
+    const textOfStream = list
       .map((event) =>
         surface === 'chat'
-          ? joined([event], (delta) => delta.content)
+          ? joinDeltas([event], (delta) => delta.content)
           : event.type === 'response.output_text.delta'
             ? event.delta
             : ((event.delta as Json | undefined)?.text ?? ''),
       )
       .join('');
-    expect(all).toBe(boom);
+    expect(textOfStream).toBe(failingText);
   });
 
-  test('closed refuses a whole answer, which costs nothing', async () => {
+  test('fail-closed mask returns 503 for a non-streaming response, which costs nothing', async () => {
     supplier.answer = {
       body: {
         id: 'c',
         object: 'chat.completion',
         created: 1,
         model: 'up',
-        choices: [{ index: 0, message: { role: 'assistant', content: boom }, finish_reason: 'stop' }],
+        choices: [{ index: 0, message: { role: 'assistant', content: failingText }, finish_reason: 'stop' }],
         usage,
       },
     };
-    const answer = await ask('chat', 'on-chat', ['closed']);
+    const answer = await sendRequest('chat', 'on-chat', ['closed']);
     expect(answer.status).toBe(503);
     expect(answer.json()).toMatchObject({
       error: { code: 'service_unavailable', message: expect.stringContaining('masking/closed') as unknown },
     });
     expect(await recordOf(answer)).toMatchObject({ cost_nano: '0', status: 503 });
     expect(await verdictsOf(answer)).toEqual(['masking/closed answer failed']);
-    expect((await ask('chat', 'on-chat', ['open'])).raw).toContain(boom);
+    expect((await sendRequest('chat', 'on-chat', ['open'])).raw).toContain(failingText);
   });
 
-  test('one that takes long is told, as nothing can interrupt it', async () => {
-    const answer = await streamed('chat', 'on-chat', chatStream(chunk({ content: TEXT }), stop), ['slow']);
-    expect(joined(answer.list, (delta) => delta.content)).toBe(TEXT);
+  test('slow mask is logged', async () => {
+    const answer = await sendStreamRequest('chat', 'on-chat', chatStream(chunk({ content: TEXT }), stop), [
+      'slow',
+    ]);
+    expect(joinDeltas(answer.list, (delta) => delta.content)).toBe(TEXT);
     expect(await verdictsOf(answer)).toEqual(['masking/slow answer abstain']);
     expect(
       app.log.filter((line) => line.includes('a mask was slow') && line.includes('masking/slow')),
     ).not.toEqual([]);
   });
 
-  test('one that cannot say whether it applies fails before a supplier is asked', async () => {
-    const heard = supplier.heard.length;
-    const answer = await ask('chat', 'on-chat', ['unsure']);
+  test('mask whose applicability check fails returns 503 without a supplier call', async () => {
+    const requestsBefore = supplier.requests.length;
+    const answer = await sendRequest('chat', 'on-chat', ['unsure']);
     expect([answer.status, answer.raw.includes('masking/unsure')]).toEqual([503, true]);
-    expect(supplier.heard).toHaveLength(heard);
-    const open = await streamed('chat', 'on-chat', chatStream(chunk({ content: TEXT }), stop), ['late']);
-    expect(joined(open.list, (delta) => delta.content)).toBe(TEXT);
+    expect(supplier.requests).toHaveLength(requestsBefore);
+    const failOpen = await sendStreamRequest('chat', 'on-chat', chatStream(chunk({ content: TEXT }), stop), [
+      'late',
+    ]);
+    expect(joinDeltas(failOpen.list, (delta) => delta.content)).toBe(TEXT);
   });
 });
 
-describe('the native lane, which passes byte for byte,', () => {
-  test('is refused where a closed mask applies, before a supplier is asked', async () => {
-    const heard = supplier.heard.length;
-    const answer = await ask('native', 'on-native', ['mail']);
+describe('Native lane', () => {
+  test('native request with a fail-closed mask returns 403 without a supplier call', async () => {
+    const requestsBefore = supplier.requests.length;
+    const answer = await sendRequest('native', 'on-native', ['mail']);
     expect(answer.status).toBe(403);
     expect(answer.json()).toMatchObject({
       error: { code: 'request_rejected', message: expect.stringContaining('masking/mail') as unknown },
     });
-    expect(supplier.heard).toHaveLength(heard);
+    expect(supplier.requests).toHaveLength(requestsBefore);
   });
 
-  test('passes unmasked where an open one applies', async () => {
+  test('native response with a fail-open mask passes unmasked', async () => {
     const body = responsesStream('BOOM', '{}');
-    const answer = await streamed('native', 'on-native', body, ['open'], { store: false });
+    const answer = await sendStreamRequest('native', 'on-native', body, ['open'], { store: false });
     expect(answer.raw).toBe(body);
     expect(await verdictsOf(answer)).toEqual(['masking/open answer failed']);
   });

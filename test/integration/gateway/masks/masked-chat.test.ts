@@ -1,75 +1,78 @@
 import {
-  ask,
+  sendRequest,
   charactersOf,
   chatStream,
   choicesIn,
-  closeHouse,
-  joined,
+  closeFixture,
+  joinDeltas,
   LEAK,
   logprobs,
   MASKED,
-  openHouse,
+  openFixture,
   piecesOf,
   recordOf,
-  streamed,
+  sendStreamRequest,
   supplier,
   TEXT,
   usage,
   verdictsOf,
-} from './mask-house';
-import { chunk, data, type Json, stop } from '../streams/stream-house';
+} from './mask-fixture';
+import { chunk, data, type Json, stop } from '../streams/stream-fixture';
 
-beforeAll(openHouse);
-afterAll(closeHouse);
+beforeAll(openFixture);
+afterAll(closeFixture);
 
-describe('chat', () => {
-  const said = (of: string, name = 'content') => charactersOf(of).map((piece) => chunk({ [name]: piece }));
+describe('Masked chat responses', () => {
+  const chunksOf = (of: string, name = 'content') =>
+    charactersOf(of).map((piece) => chunk({ [name]: piece }));
 
-  test('its text, its thinking and its refusal are masked in pieces, and what it costs does not change', async () => {
+  test('text, reasoning and refusal of a stream are masked across chunks at an unchanged cost', async () => {
     const body = chatStream(
-      ...said(TEXT, 'reasoning_content'),
-      ...said(TEXT),
-      ...said(TEXT, 'refusal'),
+      ...chunksOf(TEXT, 'reasoning_content'),
+      ...chunksOf(TEXT),
+      ...chunksOf(TEXT, 'refusal'),
       stop,
     );
-    const answer = await streamed('chat', 'on-chat', body);
+    const answer = await sendStreamRequest('chat', 'on-chat', body);
     expect(answer.raw).not.toMatch(LEAK);
     for (const name of ['content', 'reasoning_content', 'refusal'])
-      expect(joined(answer.list, (delta) => delta[name])).toBe(MASKED);
-    const lastThought = answer.list.findLastIndex(
-      (event) => joined([event], (delta) => delta.reasoning_content) !== '',
+      expect(joinDeltas(answer.list, (delta) => delta[name])).toBe(MASKED);
+    const lastReasoningIndex = answer.list.findLastIndex(
+      (event) => joinDeltas([event], (delta) => delta.reasoning_content) !== '',
     );
-    const firstText = answer.list.findIndex((event) => joined([event], (delta) => delta.content) !== '');
-    expect(lastThought).toBeLessThan(firstText);
+    const firstTextIndex = answer.list.findIndex(
+      (event) => joinDeltas([event], (delta) => delta.content) !== '',
+    );
+    expect(lastReasoningIndex).toBeLessThan(firstTextIndex);
     expect(choicesIn(answer.list).at(-1)).toMatchObject({ delta: {}, finish_reason: 'stop' });
-    const plain = await streamed('chat', 'on-chat', body, []);
-    expect(joined(plain.list, (delta) => delta.content)).toBe(TEXT);
-    expect((await recordOf(answer)).cost_nano).toBe((await recordOf(plain)).cost_nano);
+    const plainAnswer = await sendStreamRequest('chat', 'on-chat', body, []);
+    expect(joinDeltas(plainAnswer.list, (delta) => delta.content)).toBe(TEXT);
+    expect((await recordOf(answer)).cost_nano).toBe((await recordOf(plainAnswer)).cost_nano);
     expect(await verdictsOf(answer)).toEqual(['masking/mail answer masked']);
-    expect((await recordOf(plain)).gates).toBeNull();
+    expect((await recordOf(plainAnswer)).gates).toBeNull();
   });
 
-  test('what every event repeats beside its text is masked in each of them', async () => {
-    const beside = { citations: ['https://x.org/jane.doe@example.com'] };
-    const said = charactersOf(TEXT.repeat(3)).map((content) => chunk({ content }, beside));
-    const { raw, list } = await streamed('chat', 'on-chat', chatStream(...said, stop));
+  test('fields that every event repeats next to its text are masked in each of them', async () => {
+    const repeatedFields = { citations: ['https://x.org/jane.doe@example.com'] };
+    const textChunks = charactersOf(TEXT.repeat(3)).map((content) => chunk({ content }, repeatedFields));
+    const { raw, list } = await sendStreamRequest('chat', 'on-chat', chatStream(...textChunks, stop));
     expect(raw).not.toMatch(LEAK);
-    expect(joined(list, (delta) => delta.content)).toBe(MASKED.repeat(3));
+    expect(joinDeltas(list, (delta) => delta.content)).toBe(MASKED.repeat(3));
   });
 
-  test('events without a text keep their bytes', async () => {
-    const odd =
+  test('events without text keep their bytes', async () => {
+    const untouchedEvent =
       'data: {"id":"c",  "object":"chat.completion.chunk","created":1.0,"model":"on-chat","choices":[{"index":0,"delta":{"role":"assistant"},"finish_reason":null}]}\n\n';
-    const { raw } = await streamed(
+    const { raw } = await sendStreamRequest(
       'chat',
       'on-chat',
-      `: hello\n\n${odd}${chatStream(chunk({ content: 'a' }), stop)}`,
+      `: hello\n\n${untouchedEvent}${chatStream(chunk({ content: 'a' }), stop)}`,
     );
-    expect(raw).toContain(odd);
+    expect(raw).toContain(untouchedEvent);
     expect(raw).toContain(': hello\n\n');
   });
 
-  test('the arguments of its calls stay JSON, and several choices and calls are kept apart', async () => {
+  test('masked tool arguments stay valid JSON, and choices and calls are kept apart', async () => {
     const args = JSON.stringify({ to: 'jane.doe@example.com', body: 'a "b" \\ é\n😀' }).replace(
       '@',
       String.raw`\u0040`,
@@ -87,7 +90,7 @@ describe('chat', () => {
           ],
         },
       );
-    const begun = (index: number, tool: number): Json =>
+    const callStart = (index: number, tool: number): Json =>
       chunk(
         {},
         {
@@ -109,14 +112,18 @@ describe('chat', () => {
           ],
         },
       );
-    const ends = [0, 1].map((index) =>
+    const lastChunks = [0, 1].map((index) =>
       chunk({}, { choices: [{ index, delta: {}, finish_reason: 'tool_calls' }] }),
     );
-    const both = charactersOf(args).flatMap((of) => [piece(0, 0, of), piece(1, 0, of), piece(1, 1, of)]);
-    const answer = await streamed(
+    const argumentChunks = charactersOf(args).flatMap((of) => [
+      piece(0, 0, of),
+      piece(1, 0, of),
+      piece(1, 1, of),
+    ]);
+    const answer = await sendStreamRequest(
       'chat',
       'on-chat',
-      chatStream(begun(0, 0), begun(1, 0), begun(1, 1), ...both, ...ends),
+      chatStream(callStart(0, 0), callStart(1, 0), callStart(1, 1), ...argumentChunks, ...lastChunks),
       ['mail'],
       { n: 2 },
     );
@@ -126,7 +133,7 @@ describe('chat', () => {
       [1, 0],
       [1, 1],
     ] as const) {
-      const given = joined(
+      const maskedArguments = joinDeltas(
         answer.list,
         ({ tool_calls: calls }) =>
           ((calls ?? []) as { index: number; function: { arguments: string } }[]).find(
@@ -134,12 +141,12 @@ describe('chat', () => {
           )?.function.arguments,
         index,
       );
-      expect(JSON.parse(given)).toEqual({ to: '[e-mail]', body: 'a "b" \\ é\n😀' });
+      expect(JSON.parse(maskedArguments)).toEqual({ to: '[e-mail]', body: 'a "b" \\ é\n😀' });
     }
   });
 
-  test('tokens are left out where something of their choice was masked, and come in the end where nothing was', async () => {
-    const spoken = (index: number, of: string): Json[] =>
+  test('logprobs are omitted for a masked choice and sent at the end for an unmasked one', async () => {
+    const choiceChunks = (index: number, of: string): Json[] =>
       piecesOf(of).map((piece) =>
         chunk(
           {},
@@ -155,24 +162,26 @@ describe('chat', () => {
           },
         ),
       );
-    const ends = [0, 1].map((index) => chunk({}, { choices: [{ index, delta: {}, finish_reason: 'stop' }] }));
-    const answer = await streamed(
+    const lastChunks = [0, 1].map((index) =>
+      chunk({}, { choices: [{ index, delta: {}, finish_reason: 'stop' }] }),
+    );
+    const answer = await sendStreamRequest(
       'chat',
       'on-chat',
-      chatStream(...spoken(0, TEXT), ...spoken(1, 'Nothing to hide.'), ...ends),
+      chatStream(...choiceChunks(0, TEXT), ...choiceChunks(1, 'Nothing to hide.'), ...lastChunks),
       ['mail'],
       { n: 2, logprobs: true },
     );
     expect(answer.raw).not.toMatch(LEAK);
-    const tokens = (index: number): string =>
+    const tokensOf = (index: number): string =>
       choicesIn(answer.list, index)
         .flatMap(({ logprobs: of }) => ((of?.content ?? []) as Json[]).map(({ token }) => token))
         .join('');
-    expect(tokens(0)).toBe('');
-    expect(tokens(1)).toBe('Nothing to hide.');
+    expect(tokensOf(0)).toBe('');
+    expect(tokensOf(1)).toBe('Nothing to hide.');
   });
 
-  test('whole answers', async () => {
+  test('non-streaming response is masked in text, reasoning and tool arguments', async () => {
     const choice = (index: number, of: string) => ({
       index,
       message: {
@@ -207,7 +216,7 @@ describe('chat', () => {
         usage,
       },
     };
-    const { raw, json } = await ask('chat', 'on-chat', ['mail'], { n: 2 });
+    const { raw, json } = await sendRequest('chat', 'on-chat', ['mail'], { n: 2 });
     expect(raw).not.toMatch(LEAK);
     const [masked, plain] = json().choices as { message: Json; logprobs: unknown }[];
     expect(masked).toMatchObject({
@@ -222,32 +231,32 @@ describe('chat', () => {
     expect(plain).toEqual(choice(1, 'No.'));
   });
 
-  test('the older completions', async () => {
-    const tokens = (of: string): Json => ({
+  test('legacy completions stream is masked', async () => {
+    const logprobsOf = (of: string): Json => ({
       tokens: piecesOf(of),
       token_logprobs: piecesOf(of).map(() => -1),
       top_logprobs: null,
       text_offset: piecesOf(of).map(() => 0),
     });
-    const spoken = (index: number, of: string) =>
+    const choiceChunks = (index: number, of: string) =>
       charactersOf(of).map((piece) => ({
         id: 'c',
         object: 'text_completion',
         created: 1,
         model: 'up',
-        choices: [{ index, text: piece, logprobs: tokens(piece), finish_reason: null }],
+        choices: [{ index, text: piece, logprobs: logprobsOf(piece), finish_reason: null }],
       }));
-    const ends = [0, 1].map((index) => ({
+    const lastChunks = [0, 1].map((index) => ({
       id: 'c',
       object: 'text_completion',
       created: 1,
       model: 'up',
       choices: [{ index, text: '', logprobs: null, finish_reason: 'stop' }],
     }));
-    const answer = await streamed(
+    const answer = await sendStreamRequest(
       'completions',
       'on-chat',
-      data(...spoken(0, TEXT), ...spoken(1, 'Fine.'), ...ends, '[DONE]'),
+      data(...choiceChunks(0, TEXT), ...choiceChunks(1, 'Fine.'), ...lastChunks, '[DONE]'),
       ['mail'],
       { n: 2 },
     );

@@ -1,31 +1,31 @@
 import {
   app,
-  ask,
+  sendRequest,
   block,
   call,
   charactersOf,
-  closeHouse,
+  closeFixture,
   LEAK,
   logprobs,
   MASKED,
   message,
-  openHouse,
+  openFixture,
   piecesOf,
   response,
   responsesStream,
-  streamed,
+  sendStreamRequest,
   supplier,
   TEXT,
   text,
   textIn,
-} from './mask-house';
-import { type Json, messageEnd, messageStart, named } from '../streams/stream-house';
+} from './mask-fixture';
+import { type Json, messageEnd, messageStart, namedEvents } from '../streams/stream-fixture';
 
-beforeAll(openHouse);
-afterAll(closeHouse);
+beforeAll(openFixture);
+afterAll(closeFixture);
 
-describe('messages', () => {
-  const thinking = (of: string) =>
+describe('Masked messages responses', () => {
+  const thinkingBlock = (of: string) =>
     [
       { type: 'thinking', thinking: '', signature: '' },
       ...piecesOf(of).map((piece) => ({ type: 'thinking_delta', thinking: piece })),
@@ -33,17 +33,17 @@ describe('messages', () => {
     ] as const;
   const args = JSON.stringify({ to: 'jane.doe@example.com', n: 1 });
 
-  test('a thinking block with a match is left out, and the blocks behind it move up', async () => {
-    const cited = {
+  test('thinking block with a match is dropped, and later blocks move up', async () => {
+    const citationDelta = {
       type: 'citations_delta',
       citation: { type: 'char_location', cited_text: TEXT, document_title: TEXT, document_index: 0 },
     };
-    const body = named(
+    const body = namedEvents(
       messageStart,
-      ...block(0, ...thinking('Fine so far.')),
-      ...block(1, ...thinking(TEXT)),
+      ...block(0, ...thinkingBlock('Fine so far.')),
+      ...block(1, ...thinkingBlock(TEXT)),
       { type: 'ping' },
-      ...block(2, ...text(TEXT), cited),
+      ...block(2, ...text(TEXT), citationDelta),
       ...block(
         3,
         { type: 'tool_use', id: 'toolu_1', name: 'act', input: {} },
@@ -56,9 +56,9 @@ describe('messages', () => {
       }),
       ...messageEnd,
     );
-    const { raw, list } = await streamed('messages', 'on-messages', body);
+    const { raw, list } = await sendStreamRequest('messages', 'on-messages', body);
     expect(raw.replace('"encrypted_content":"jane"', '')).not.toMatch(LEAK);
-    const of = (index: number, name: string): string =>
+    const deltasOf = (index: number, name: string): string =>
       list
         .flatMap((event) =>
           event.type === 'content_block_delta' && event.index === index
@@ -69,17 +69,17 @@ describe('messages', () => {
     expect(list.flatMap(({ type, index }) => (type === 'content_block_start' ? [index] : []))).toEqual([
       0, 1, 2, 3,
     ]);
-    expect([of(0, 'thinking'), of(0, 'signature')]).toEqual(['Fine so far.', 'c2lnbmVk']);
-    expect(of(1, 'text')).toBe(MASKED);
-    expect(JSON.parse(of(2, 'partial_json'))).toEqual({ to: '[e-mail]', n: 1 });
+    expect([deltasOf(0, 'thinking'), deltasOf(0, 'signature')]).toEqual(['Fine so far.', 'c2lnbmVk']);
+    expect(deltasOf(1, 'text')).toBe(MASKED);
+    expect(JSON.parse(deltasOf(2, 'partial_json'))).toEqual({ to: '[e-mail]', n: 1 });
     expect(list.find(({ delta }) => (delta as Json | undefined)?.type === 'citations_delta')).toMatchObject({
       delta: { citation: { cited_text: MASKED } },
     });
     expect(list.at(-1)).toEqual({ type: 'message_stop' });
-    expect(raw).toContain(named(...block(0, ...thinking('Fine so far.'))));
+    expect(raw).toContain(namedEvents(...block(0, ...thinkingBlock('Fine so far.'))));
   });
 
-  test('whole answers', async () => {
+  test('non-streaming messages response is masked without changing its numbers', async () => {
     const numbers = '{"far":12345678901234567890,"one":1.0}';
     const content = [
       { type: 'thinking', thinking: 'Fine.', signature: 'c2lnbmVk' },
@@ -88,7 +88,7 @@ describe('messages', () => {
       { type: 'text', text: TEXT, citations: null },
       { type: 'tool_use', id: 'toolu_1', name: 'act', input: { to: TEXT, numbers: 0 } },
     ];
-    const whole = {
+    const complete = {
       id: 'msg_1',
       type: 'message',
       role: 'assistant',
@@ -97,8 +97,8 @@ describe('messages', () => {
       stop_reason: 'end_turn',
       usage: { input_tokens: 10, output_tokens: 20 },
     };
-    supplier.answer = { body: JSON.stringify(whole).replace('"numbers":0', `"numbers":${numbers}`) };
-    const { raw, json } = await ask('messages', 'on-messages', ['mail']);
+    supplier.answer = { body: JSON.stringify(complete).replace('"numbers":0', `"numbers":${numbers}`) };
+    const { raw, json } = await sendRequest('messages', 'on-messages', ['mail']);
     expect(raw).not.toMatch(LEAK);
     expect(raw).toContain(numbers);
     expect(json().content).toMatchObject([
@@ -110,12 +110,12 @@ describe('messages', () => {
   });
 });
 
-describe('responses', () => {
+describe('Masked responses responses', () => {
   const args = JSON.stringify({ to: 'jane.doe@example.com', list: ['é', 1] });
   const numbersOf = (list: readonly Json[]): unknown[] => list.map(({ sequence_number: number }) => number);
 
-  test('every repeat says what the pieces said, and what is kept says the same', async () => {
-    const { raw, list } = await streamed('responses', 'on-responses', responsesStream(TEXT, args));
+  test('repeated text in a stream and the stored response are masked alike', async () => {
+    const { raw, list } = await sendStreamRequest('responses', 'on-responses', responsesStream(TEXT, args));
     expect(raw).not.toMatch(LEAK);
     expect(numbersOf(list)).toEqual(list.map((_, place) => place));
     const pieces = (type: string): string =>
@@ -134,37 +134,41 @@ describe('responses', () => {
     expect(find('response.function_call_arguments.done').arguments).toBe(
       pieces('response.function_call_arguments.delta'),
     );
-    const completed = find('response.completed').response as Json;
-    expect(completed.output).toMatchObject([
+    const completedResponse = find('response.completed').response as Json;
+    expect(completedResponse.output).toMatchObject([
       { summary: [{ text: MASKED }], encrypted_content: 'gAAAA' },
       { content: [{ text: MASKED }] },
       { arguments: pieces('response.function_call_arguments.delta') },
     ]);
-    const kept = await fetch(`${app.url}/v1/responses/${String(completed.id)}`, {
+    const storedResponse = await fetch(`${app.url}/v1/responses/${String(completedResponse.id)}`, {
       headers: { authorization: `Bearer ${app.firstKeys?.demo}` },
     });
-    const text = await kept.text();
+    const text = await storedResponse.text();
     expect(text).not.toMatch(LEAK);
-    expect((JSON.parse(text) as Json).output).toEqual(completed.output);
+    expect((JSON.parse(text) as Json).output).toEqual(completedResponse.output);
   });
 
-  test('tokens come with the whole text where nothing was masked', async () => {
-    const { list } = await streamed('responses', 'on-responses', responsesStream('Nothing to hide.', '{}'));
-    const done = list.find(({ type }) => type === 'response.output_text.done');
-    expect(done).toMatchObject({ text: 'Nothing to hide.', logprobs: logprobs('Nothing to hide.') });
+  test('logprobs are sent with the complete text if nothing was masked', async () => {
+    const { list } = await sendStreamRequest(
+      'responses',
+      'on-responses',
+      responsesStream('Nothing to hide.', '{}'),
+    );
+    const doneEvent = list.find(({ type }) => type === 'response.output_text.done');
+    expect(doneEvent).toMatchObject({ text: 'Nothing to hide.', logprobs: logprobs('Nothing to hide.') });
   });
 
-  test('whole answers, and what is kept of them', async () => {
+  test('non-streaming response and its stored copy are masked', async () => {
     supplier.answer = { body: response([message(TEXT), call(args)]) };
-    const { raw, json } = await ask('responses', 'on-responses', ['mail']);
+    const { raw, json } = await sendRequest('responses', 'on-responses', ['mail']);
     expect(raw).not.toMatch(LEAK);
     expect(json().output).toMatchObject([
       { content: [{ text: MASKED, logprobs: [] }] },
       { arguments: '{"to":"[e-mail]","list":["é",1]}' },
     ]);
-    const kept = await fetch(`${app.url}/v1/responses/${String(json().id)}`, {
+    const storedResponse = await fetch(`${app.url}/v1/responses/${String(json().id)}`, {
       headers: { authorization: `Bearer ${app.firstKeys?.demo}` },
     });
-    expect(await kept.text()).not.toMatch(LEAK);
+    expect(await storedResponse.text()).not.toMatch(LEAK);
   });
 });

@@ -6,16 +6,16 @@ import { startSimulator, type Simulator } from '../../../support/simulator';
 
 const usd = 1_000_000_000n;
 const CALLERS = 30;
-/** A call waits a second for money, and a busy machine needs some more; the lock outlives both. */
+/** Longer than the one-second wait for money plus a margin for a busy machine; the lock lasts longer still. */
 const PATIENCE_MS = 15_000;
 
-/** More callers than connections, and every one of them wants what somebody else does not give back. */
-describe('a lock on the money that nobody gives back', () => {
+/** More callers than connections, and each waits for money whose tables are locked. */
+describe('Locked money tables', () => {
   let database: TestDatabase;
   let supplier: Simulator;
   let app: TestApp;
-  let known: Customer;
-  let stranger: Customer;
+  let fundedCustomer: Customer;
+  let newCustomer: Customer;
   const blocker = { client: new Client() };
 
   beforeAll(async () => {
@@ -25,8 +25,8 @@ describe('a lock on the money that nobody gives back', () => {
       sharedDatabase: database,
       environment: { DATABASE_POOL_SIZE: '3', SETTLE_ACK: 'journal' },
     });
-    known = await addCustomer(app, 'known', 5n * usd);
-    stranger = await addCustomer(app, 'stranger', 5n * usd);
+    fundedCustomer = await addCustomer(app, 'known', 5n * usd);
+    newCustomer = await addCustomer(app, 'stranger', 5n * usd);
     blocker.client = new Client({ connectionString: database.ownerUrl });
     await blocker.client.connect();
   });
@@ -37,7 +37,7 @@ describe('a lock on the money that nobody gives back', () => {
     await database.drop();
   });
 
-  interface Outcome {
+  interface LockedOutcome {
     readonly status: number;
     readonly code: string | undefined;
     readonly retryAfter: string | null;
@@ -45,7 +45,7 @@ describe('a lock on the money that nobody gives back', () => {
     readonly id: string | null;
   }
 
-  const ask = async ({ key }: Customer): Promise<Outcome> => {
+  const sendRequest = async ({ key }: Customer): Promise<LockedOutcome> => {
     const startedAt = performance.now();
     const answer = await fetch(`${app.url}/v1/chat/completions`, {
       method: 'POST',
@@ -61,23 +61,26 @@ describe('a lock on the money that nobody gives back', () => {
       id: answer.headers.get('x-request-id'),
     };
   };
-  const callsOf = (customer: Customer): Promise<Outcome>[] =>
-    Array.from({ length: CALLERS }, () => ask(customer));
-  const all = (customer: Customer): Promise<Outcome[]> => Promise.all(callsOf(customer));
-  const statuses = (outcomes: readonly Outcome[]) => [...new Set(outcomes.map(({ status }) => status))];
-  const served: Outcome[] = [];
+  const startCalls = (customer: Customer): Promise<LockedOutcome>[] =>
+    Array.from({ length: CALLERS }, () => sendRequest(customer));
+  const runCalls = (customer: Customer): Promise<LockedOutcome[]> => Promise.all(startCalls(customer));
+  const statuses = (outcomes: readonly LockedOutcome[]) => [...new Set(outcomes.map(({ status }) => status))];
+  const servedOutcomes: LockedOutcome[] = [];
 
-  test('whoever has money at hand is served, the others are told in time, and probes answer', async () => {
-    served.push(await ask(known));
+  test('callers with reserved money are served, others get 503 in time, and probes respond', async () => {
+    servedOutcomes.push(await sendRequest(fundedCustomer));
     await blocker.client.query('BEGIN; LOCK TABLE spending_window, spending_bucket, escrow_slice');
-    const [richCalls, poorCalls] = [callsOf(known), callsOf(stranger)];
+    const [richCalls, poorCalls] = [startCalls(fundedCustomer), startCalls(newCustomer)];
     const probe = fetch(`${app.url}/health`);
-    // A probe waits for no money: it is answered before the first caller who does is told.
-    const first = await Promise.race([probe, ...poorCalls.map((call) => call.then(() => 'a refusal'))]);
-    expect(first).toMatchObject({ status: 200 });
+    // A probe does not wait for money, so it responds before the first refusal.
+    const firstOutcome = await Promise.race([
+      probe,
+      ...poorCalls.map((call) => call.then(() => 'a refusal')),
+    ]);
+    expect(firstOutcome).toMatchObject({ status: 200 });
     const [rich, poor] = await Promise.all([Promise.all(richCalls), Promise.all(poorCalls)]);
-    served.push(...rich.filter(({ status }) => status === 200));
-    expect(served.length).toBeGreaterThan(1);
+    servedOutcomes.push(...rich.filter(({ status }) => status === 200));
+    expect(servedOutcomes.length).toBeGreaterThan(1);
     expect(statuses(poor)).toEqual([503]);
     for (const { status, code, retryAfter, tookMs } of [...rich, ...poor]) {
       expect(tookMs).toBeLessThan(PATIENCE_MS);
@@ -90,12 +93,12 @@ describe('a lock on the money that nobody gives back', () => {
     }
   });
 
-  test('once it is given back, everybody is served, and what was served meanwhile is charged once', async () => {
+  test('every caller is served once the lock is released, and earlier requests are charged once', async () => {
     await blocker.client.query('ROLLBACK');
     const deadline = performance.now() + PATIENCE_MS;
-    while ((await ask(stranger)).status !== 200) expect(performance.now()).toBeLessThan(deadline);
-    expect(statuses(await all(stranger))).toEqual([200]);
-    const ids = served.map(({ id }) => id);
+    while ((await sendRequest(newCustomer)).status !== 200) expect(performance.now()).toBeLessThan(deadline);
+    expect(statuses(await runCalls(newCustomer))).toEqual([200]);
+    const ids = servedOutcomes.map(({ id }) => id);
     const count = async (): Promise<number> =>
       (
         await app.database.query('SELECT FROM request_record WHERE request_id = ANY ($1) AND cost_nano > 0', [

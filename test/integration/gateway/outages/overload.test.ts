@@ -2,10 +2,10 @@ import { Lifecycle } from '#product/gateway';
 import { startSimulator, type Simulator } from '../../../support/simulator';
 import { startTestApp, type TestApp } from '../../../support/app';
 
-const MOST_OPEN = 5;
-const TOO_MANY = 20;
+const MAX_OPEN = 5;
+const EXCESS_REQUESTS = 20;
 
-describe('more than the service can carry', () => {
+describe('Overload', () => {
   let app: TestApp;
   let supplier: Simulator;
 
@@ -13,7 +13,7 @@ describe('more than the service can carry', () => {
     supplier = await startSimulator();
     app = await startTestApp({
       sandboxUrl: supplier.url,
-      environment: { OPEN_REQUESTS_LIMIT: String(MOST_OPEN), SETTLE_ACK: 'journal' },
+      environment: { OPEN_REQUESTS_LIMIT: String(MAX_OPEN), SETTLE_ACK: 'journal' },
     });
   });
   afterAll(async () => {
@@ -21,7 +21,7 @@ describe('more than the service can carry', () => {
     await supplier.stop();
   });
 
-  const ask = (signal?: AbortSignal): Promise<Response> =>
+  const sendRequest = (signal?: AbortSignal): Promise<Response> =>
     fetch(`${app.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
@@ -29,14 +29,16 @@ describe('more than the service can carry', () => {
       ...(signal && { signal }),
     });
 
-  test('what fits is under way; the rest is refused while it is, and keeps nobody else waiting', async () => {
-    await supplier.addFault({ fault: { kind: 'hang' }, times: MOST_OPEN });
-    const leaver = new AbortController();
-    const held = Array.from({ length: MOST_OPEN }, () => ask(leaver.signal).catch(() => null));
-    await supplier.waitForRequests(MOST_OPEN);
-    // The places are taken until this test gives them up: what is refused has not waited for one.
-    const refused = await Promise.all(Array.from({ length: TOO_MANY }, () => ask()));
-    for (const answer of refused) {
+  test('requests above the limit get 503 capacity_exceeded immediately, and other routes work', async () => {
+    await supplier.addFault({ fault: { kind: 'hang' }, times: MAX_OPEN });
+    const controller = new AbortController();
+    const openRequests = Array.from({ length: MAX_OPEN }, () =>
+      sendRequest(controller.signal).catch(() => null),
+    );
+    await supplier.waitForRequests(MAX_OPEN);
+    // The slots stay taken until the test frees them, so a refusal cannot have waited for one.
+    const refusals = await Promise.all(Array.from({ length: EXCESS_REQUESTS }, () => sendRequest()));
+    for (const answer of refusals) {
       const { error } = (await answer.json()) as { error: { code: string } };
       expect([answer.status, error.code, answer.headers.get('retry-after')]).toEqual([
         503,
@@ -44,17 +46,17 @@ describe('more than the service can carry', () => {
         '1',
       ]);
     }
-    // Health, lists and the portal take no places.
+    // Health checks, lists and the portal take no slots.
     for (const path of ['/health', '/v1/errors', '/login']) {
       expect([path, (await fetch(`${app.url}${path}`)).status]).toEqual([path, 200]);
     }
-    leaver.abort();
-    expect(await Promise.all(held)).toEqual(held.map(() => null));
+    controller.abort();
+    expect(await Promise.all(openRequests)).toEqual(openRequests.map(() => null));
   });
 
-  test('neither a refused request nor one whose caller left keeps a place', async () => {
+  test('refused requests and disconnected clients free their slots', async () => {
     await app.application.get(Lifecycle).waitUntilIdle(5_000);
-    const answers = await Promise.all(Array.from({ length: MOST_OPEN }, () => ask()));
+    const answers = await Promise.all(Array.from({ length: MAX_OPEN }, () => sendRequest()));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
   });
 });

@@ -16,8 +16,8 @@ afterAll(async () => {
   await database.drop();
 });
 
-const ready = async (): Promise<number> => (await fetch(`${app.url}/health/ready`)).status;
-const ask = async (): Promise<number> => {
+const readinessStatus = async (): Promise<number> => (await fetch(`${app.url}/health/ready`)).status;
+const requestStatus = async (): Promise<number> => {
   const answer = await fetch(`${app.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
@@ -27,7 +27,7 @@ const ask = async (): Promise<number> => {
   return answer.status;
 };
 
-/** As a failover to a standby leaves it: sessions begin anew, and may only read. */
+/** Simulates a failover to a standby: sessions reconnect and can only read. */
 async function makeReadOnly(isReadOnly: boolean): Promise<void> {
   const name = new URL(database.ownerUrl).pathname.slice(1);
   const administration = new URL(database.ownerUrl);
@@ -42,13 +42,13 @@ async function makeReadOnly(isReadOnly: boolean): Promise<void> {
   );
 }
 
-test('a node whose database may only be read is not ready, as calls are refused, and is again once they are served', async () => {
-  expect([await ask(), await ready()]).toEqual([200, 200]);
+test('node is not ready while its database is read-only and calls are refused, and recovers afterwards', async () => {
+  expect([await requestStatus(), await readinessStatus()]).toEqual([200, 200]);
   await makeReadOnly(true);
-  await until(async () => (await ready()) === 503);
-  await until(async () => (await ask()) === 503);
-  expect(await ready()).toBe(503);
+  await until(async () => (await readinessStatus()) === 503);
+  await until(async () => (await requestStatus()) === 503);
+  expect(await readinessStatus()).toBe(503);
   await makeReadOnly(false);
-  await until(async () => (await ask()) === 200);
-  await until(async () => (await ready()) === 200);
+  await until(async () => (await requestStatus()) === 200);
+  await until(async () => (await readinessStatus()) === 200);
 });

@@ -3,23 +3,23 @@ import { errorSigns } from '#product/vendors';
 import { startTestApp, type TestApp } from '../../../support/app';
 import { type Simulator, startSimulator } from '../../../support/simulator';
 import { bodyOf, styleOf } from '../../../support/vendor-errors';
-import { ModelShelf } from '../model-shelf';
+import { TestCatalogue } from '../test-catalogue';
 
-const spent = errorSigns.filter((row) => row.means === 'account' && styleOf(row) !== 'gemini');
-const answers = spent.map((row) => {
+const accountErrors = errorSigns.filter((row) => row.means === 'account' && styleOf(row) !== 'gemini');
+const answers = accountErrors.map((row) => {
   const { vendor, match, status } = row;
   return [
     `${vendor} ${status} ${String(match)}`,
     { status, body: bodyOf(row), style: styleOf(row) },
   ] as const;
 });
-const balance = spent.find(({ source }) => source.endsWith('/66314'))!;
+const balance = accountErrors.find(({ source }) => source.endsWith('/66314'))!;
 
-describe('an account at a supplier that is spent or closed', () => {
+describe('Exhausted or closed supplier account', () => {
   let app: TestApp;
   let simulator: Simulator;
-  let shelf: ModelShelf;
-  let made = 0;
+  let catalogue: TestCatalogue;
+  let supplierCount = 0;
 
   beforeAll(async () => {
     simulator = await startSimulator({
@@ -29,8 +29,8 @@ describe('an account at a supplier that is spent or closed', () => {
       ],
     });
     app = await startTestApp({ environment: { SUPPLIER_ALLOW: '127.0.0.1' } });
-    shelf = new ModelShelf(app);
-    await provider('healthy', 'openai-style', 'second');
+    catalogue = new TestCatalogue(app);
+    await addProvider('healthy', 'openai-style', 'second');
   });
   beforeEach(async () => {
     await simulator.clearFaults();
@@ -42,8 +42,8 @@ describe('an account at a supplier that is spent or closed', () => {
     await simulator.stop();
   });
 
-  const provider = (name: string, style: string, lane = 'first'): Promise<void> =>
-    shelf.provider({
+  const addProvider = (name: string, style: string, lane = 'first'): Promise<void> =>
+    catalogue.provider({
       name,
       style,
       baseUrl: simulator.lanes.find((each) => each.name === lane)!.url,
@@ -51,20 +51,23 @@ describe('an account at a supplier that is spent or closed', () => {
         { label: 'test', kind: style === 'messages-style' ? 'header' : 'bearer', secret: 'sim-test' },
       ],
     });
-  /** Two models of one supplier, with a second lane or without. */
-  async function models(style: string, others: readonly string[] = ['healthy']): Promise<[string, string]> {
-    const supplier = `spent-${(made += 1)}`;
-    await provider(supplier, style);
+  /** Adds two models of one supplier, with or without a second lane. */
+  async function addModels(
+    style: string,
+    others: readonly string[] = ['healthy'],
+  ): Promise<[string, string]> {
+    const supplier = `spent-${(supplierCount += 1)}`;
+    await addProvider(supplier, style);
     const names: [string, string] = [`${supplier}-a`, `${supplier}-b`];
     for (const name of names) {
       const lanes = [supplier, ...others].map((each, priority) => ({ provider: each, priority }));
-      await shelf.model(name, lanes);
+      await catalogue.model(name, lanes);
     }
     return names;
   }
-  const fails = (status: number, body: object): Promise<number> =>
+  const addFault = (status: number, body: object): Promise<number> =>
     simulator.addFault({ match: { lane: 'first' }, fault: { kind: 'status', status, body } });
-  const ask = (path: string, model: string, extra: object = {}): Promise<Response> =>
+  const sendRequest = (path: string, model: string, extra: object = {}): Promise<Response> =>
     fetch(`${app.url}${path}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
@@ -75,33 +78,33 @@ describe('an account at a supplier that is spent or closed', () => {
         ...extra,
       }),
     });
-  const asked = async (): Promise<string[]> => (await simulator.requests()).map(({ lane }) => lane);
+  const calledLanes = async (): Promise<string[]> => (await simulator.requests()).map(({ lane }) => lane);
   const alerts = (): string[] => app.log.filter((line) => line.includes('alert:'));
 
   test.each(answers)(
-    '%s: the second lane answers, and the first rests',
+    '%s fails over and opens every lane of the account',
     async (_name, { status, body, style }) => {
-      const [model, sibling] = await models(style);
-      await fails(status, body);
+      const [model, sibling] = await addModels(style);
+      await addFault(status, body);
       const path = style === 'messages-style' ? '/v1/messages' : '/v1/chat/completions';
-      const first = await ask(path, model);
+      const first = await sendRequest(path, model);
       expect([first.status, first.headers.get('x-svc-failover')]).toEqual([200, 'true']);
-      expect(await asked()).toEqual(['first', 'second']);
-      // One credential serves both models: neither is asked again meanwhile.
-      expect((await ask(path, model)).status).toBe(200);
-      expect((await ask(path, sibling, { stream: true })).status).toBe(200);
-      expect(await asked()).toEqual(['first', 'second', 'second', 'second']);
+      expect(await calledLanes()).toEqual(['first', 'second']);
+      // Both models use the same credential, so neither is called again meanwhile.
+      expect((await sendRequest(path, model)).status).toBe(200);
+      expect((await sendRequest(path, sibling, { stream: true })).status).toBe(200);
+      expect(await calledLanes()).toEqual(['first', 'second', 'second', 'second']);
       expect(alerts()).toHaveLength(1);
       expect(alerts()[0]).toContain('spent or closed');
     },
   );
 
   test.each(['/v1/messages', '/v1/chat/completions'])(
-    'alone, it tells the caller of %s nothing',
+    '%s caller sees no account details when no other lane is left',
     async (path) => {
-      const [model] = await models('messages-style', []);
-      await fails(balance.status, bodyOf(balance));
-      const answer = await ask(path, model);
+      const [model] = await addModels('messages-style', []);
+      await addFault(balance.status, bodyOf(balance));
+      const answer = await sendRequest(path, model);
       const text = await answer.text();
       expect([answer.status, text.includes('credit balance'), text.includes('Billing')]).toEqual([
         503,
@@ -109,7 +112,7 @@ describe('an account at a supplier that is spent or closed', () => {
         false,
       ]);
       expect(text).toContain('provider_unavailable');
-      // The operator reads the supplier's name of the error. Its sentences may repeat a credential or a prompt.
+      // The log has the supplier's error type, but not its message, which might repeat a credential or a prompt.
       expect(alerts()[0]).toContain('"cause":"invalid_request_error"');
       expect(app.log.join('')).not.toContain('credit balance');
       const id = answer.headers.get('x-request-id');
@@ -121,25 +124,25 @@ describe('an account at a supplier that is spent or closed', () => {
     },
   );
 
-  test("words that a caller wrote are the caller's mistake, and the lane serves on", async () => {
-    const [model] = await models('messages-style');
+  test('account error text that repeats caller input is a caller error and keeps the lane closed', async () => {
+    const [model] = await addModels('messages-style');
     const message = `${balance.text!}: Extra inputs are not permitted`;
-    await fails(400, { type: 'error', error: { type: 'invalid_request_error', message } });
-    expect((await ask('/v1/messages', model)).status).toBe(400);
+    await addFault(400, { type: 'error', error: { type: 'invalid_request_error', message } });
+    expect((await sendRequest('/v1/messages', model)).status).toBe(400);
     await simulator.clearFaults();
     await simulator.clearRequests();
-    expect((await ask('/v1/messages', model)).headers.get('x-svc-failover')).toBe('false');
+    expect((await sendRequest('/v1/messages', model)).headers.get('x-svc-failover')).toBe('false');
     expect(alerts()).toEqual([]);
   });
 
-  test('a new credential is tried at once', async () => {
-    const [model] = await models('messages-style');
-    await fails(balance.status, bodyOf(balance));
-    await ask('/v1/messages', model);
+  test('new credential is tried immediately', async () => {
+    const [model] = await addModels('messages-style');
+    await addFault(balance.status, bodyOf(balance));
+    await sendRequest('/v1/messages', model);
     await simulator.clearFaults();
     await simulator.clearRequests();
-    await ask('/v1/messages', model);
-    expect(await asked()).toEqual(['second']);
+    await sendRequest('/v1/messages', model);
+    expect(await calledLanes()).toEqual(['second']);
     const editor = app.application.get(CredentialEditor, { strict: false });
     await app.database.transaction(async (tx) => {
       const [{ id }] = await tx.query<[{ id: number }]>('SELECT id FROM provider WHERE name = $1', [
@@ -150,10 +153,10 @@ describe('an account at a supplier that is spent or closed', () => {
     await app.application.get(CatalogueService).reload();
     await simulator.clearRequests();
     expect(
-      (await ask('/v1/messages', model, { messages: [{ role: 'user', content: 'Another' }] })).headers.get(
-        'x-svc-failover',
-      ),
+      (
+        await sendRequest('/v1/messages', model, { messages: [{ role: 'user', content: 'Another' }] })
+      ).headers.get('x-svc-failover'),
     ).toBe('false');
-    expect(await asked()).toEqual(['first']);
+    expect(await calledLanes()).toEqual(['first']);
   });
 });

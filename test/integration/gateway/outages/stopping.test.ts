@@ -1,16 +1,16 @@
-import { createTestDatabase, rowsOf, type TestDatabase } from '../../../support/postgres';
+import { createTestDatabase, queryRows, type TestDatabase } from '../../../support/postgres';
 import { startSimulator, type Simulator } from '../../../support/simulator';
 import { startTestApp, type TestApp } from '../../../support/app';
 
 const STREAMS = 100;
 
-interface Row {
+interface StoppingRecord {
   readonly code: string | null;
   readonly output_tokens: number;
   readonly cost_nano: string;
 }
 
-describe('a service that is told to stop with a hundred streams open', () => {
+describe('Shutdown with a hundred open streams', () => {
   let app: TestApp;
   let supplier: Simulator;
   let database: TestDatabase;
@@ -28,35 +28,35 @@ describe('a service that is told to stop with a hundred streams open', () => {
     await database.drop();
   });
 
-  const ask = (content: string): Promise<Response> =>
+  const sendRequest = (content: string): Promise<Response> =>
     fetch(`${app.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'sim-small', stream: true, messages: [{ role: 'user', content }] }),
     });
 
-  test('lets the short ones end whole, tells the long ones, and charges for both', async () => {
+  test('short streams complete, long ones end with an error, and both are charged', async () => {
     const [short, long] = await Promise.all([
-      Promise.all(Array.from({ length: STREAMS / 2 }, () => ask('short [[tokens=20]] [[pace=20]]'))),
-      Promise.all(Array.from({ length: STREAMS / 2 }, () => ask('long [[tokens=2000]] [[pace=40]]'))),
+      Promise.all(Array.from({ length: STREAMS / 2 }, () => sendRequest('short [[tokens=20]] [[pace=20]]'))),
+      Promise.all(Array.from({ length: STREAMS / 2 }, () => sendRequest('long [[tokens=2000]] [[pace=40]]'))),
     ]);
     const texts = Promise.all([...short, ...long].map((answer) => answer.text()));
     const ids = [...short, ...long].map((answer) => answer.headers.get('x-request-id'));
     const startedAt = performance.now();
     const closing = app.close();
-    const refused = await ask('too late');
-    expect([refused.status, await refused.json()]).toMatchObject([503, { error: { code: 'pod_draining' } }]);
-    const told = await texts;
-    for (const text of told.slice(0, STREAMS / 2)) expect(text).toContain('data: [DONE]');
-    for (const text of told.slice(STREAMS / 2)) {
+    const refusal = await sendRequest('too late');
+    expect([refusal.status, await refusal.json()]).toMatchObject([503, { error: { code: 'pod_draining' } }]);
+    const completeTexts = await texts;
+    for (const text of completeTexts.slice(0, STREAMS / 2)) expect(text).toContain('data: [DONE]');
+    for (const text of completeTexts.slice(STREAMS / 2)) {
       expect(text).not.toContain('[DONE]');
       expect(text.trim().split('\n\n').at(-1)).toContain('"code":"stream_interrupted"');
     }
     await closing;
-    // The long ones would have taken longer than a minute.
+    // The long streams would have taken more than a minute.
     expect(performance.now() - startedAt).toBeLessThan(40_000);
-    // The service has given back its connections by now.
-    const rows = await rowsOf<Row>(
+    // A connection of the test's own, because the service has closed its pool.
+    const rows = await queryRows<StoppingRecord>(
       database.ownerUrl,
       `SELECT code, output_tokens, cost_nano FROM request_record WHERE request_id IN ('${ids.join("', '")}')`,
     );
@@ -67,18 +67,21 @@ describe('a service that is told to stop with a hundred streams open', () => {
   });
 });
 
-describe('a service that gives notice before it stops', () => {
-  test('fails its readiness, serves on until the notice is over, and keeps no connection', async () => {
+describe('Shutdown with DRAIN_NOTICE', () => {
+  test('readiness fails first, requests are served until the notice ends, and connections are closed', async () => {
     const app = await startTestApp({ environment: { DRAIN_TIMEOUT: '5s', DRAIN_NOTICE: '2s' } });
     const models = (): Promise<Response> =>
       fetch(`${app.url}/v1/models`, { headers: { authorization: `Bearer ${app.firstKeys?.demo}` } });
     expect((await models()).headers.get('connection')).toBe('keep-alive');
     const startedAt = performance.now();
     const closing = app.close();
-    const ready = await fetch(`${app.url}/health/ready`);
-    expect([ready.status, await ready.json()]).toMatchObject([503, { error: { code: 'pod_draining' } }]);
-    const served = await models();
-    expect([served.status, served.headers.get('connection')]).toEqual([200, 'close']);
+    const readiness = await fetch(`${app.url}/health/ready`);
+    expect([readiness.status, await readiness.json()]).toMatchObject([
+      503,
+      { error: { code: 'pod_draining' } },
+    ]);
+    const duringNotice = await models();
+    expect([duringNotice.status, duringNotice.headers.get('connection')]).toEqual([200, 'close']);
     await closing;
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(2_000);
     await expect(models()).rejects.toThrow();

@@ -1,33 +1,33 @@
 import { startSimulator, type FaultRule, type Simulator } from '../../../support/simulator';
 import { startTestApp, type TestApp } from '../../../support/app';
-import { ModelShelf } from '../model-shelf';
+import { TestCatalogue } from '../test-catalogue';
 
-type Fault = FaultRule['fault'];
-interface Failure {
+type SimulatedFault = FaultRule['fault'];
+interface FaultFailure {
   readonly code: string;
   readonly message: string;
 }
 
-/** Each on a model of its own, so that no breaker of another opens. */
-describe('a supplier alone that does not do what it should', () => {
+/** Uses one model per call, so that no circuit breaker of another test is open. */
+describe('Misbehaving supplier without a backup', () => {
   let app: TestApp;
   let supplier: Simulator;
-  let shelf: ModelShelf;
-  let made = 0;
+  let catalogue: TestCatalogue;
+  let modelCount = 0;
 
   beforeAll(async () => {
     supplier = await startSimulator();
     app = await startTestApp({ sandboxUrl: supplier.url });
-    shelf = new ModelShelf(app);
-    const common = {
+    catalogue = new TestCatalogue(app);
+    const options = {
       style: 'openai-style',
       baseUrl: supplier.url,
       credentials: [{ label: 'one', kind: 'bearer', secret: 'sim-canary-of-ours' }],
     } as const;
-    await shelf.provider({ ...common, name: 'strange' });
-    // Its first token is due before its silence is one: what goes out of a stalled stream is the same every time.
-    await shelf.provider({
-      ...common,
+    await catalogue.provider({ ...options, name: 'strange' });
+    // `firstToken` is shorter than `idle`, so that the output of a stalled stream is deterministic.
+    await catalogue.provider({
+      ...options,
       name: 'silent',
       timeouts: { firstByte: 1_000, firstToken: 300, idle: 1_000 },
     });
@@ -37,10 +37,10 @@ describe('a supplier alone that does not do what it should', () => {
     await supplier.stop();
   });
 
-  async function askWith(fault: Fault, stream: boolean) {
-    const model = `strange-${(made += 1)}`;
+  async function sendWithFault(fault: SimulatedFault, stream: boolean) {
+    const model = `strange-${(modelCount += 1)}`;
     const provider = fault.kind === 'hang' || fault.kind === 'stall' ? 'silent' : 'strange';
-    await shelf.model(model, [{ provider, upstreamModel: `sim-${model}` }]);
+    await catalogue.model(model, [{ provider, upstreamModel: `sim-${model}` }]);
     await supplier.addFault({ fault });
     const startedAt = performance.now();
     const answer = await fetch(`${app.url}/v1/chat/completions`, {
@@ -57,9 +57,9 @@ describe('a supplier alone that does not do what it should', () => {
     await supplier.clearFaults();
     return { status: answer.status, text, tookMs: performance.now() - startedAt, headers: answer.headers };
   }
-  const failureIn = (text: string): Failure => (JSON.parse(text) as { error: Failure }).error;
+  const failureIn = (text: string): FaultFailure => (JSON.parse(text) as { error: FaultFailure }).error;
 
-  const whole: [Fault, number, RegExp][] = [
+  const faults: [SimulatedFault, number, RegExp][] = [
     [{ kind: 'non-json' }, 502, /^non_json_provider_response$/],
     [{ kind: 'empty-body' }, 502, /^empty_response$/],
     [{ kind: 'huge-body' }, 502, /^provider_response_too_large$/],
@@ -78,55 +78,55 @@ describe('a supplier alone that does not do what it should', () => {
     [{ kind: 'status', status: 429, headers: { 'retry-after': '7' } }, 429, /^supplier_limit$/],
   ];
 
-  test.each(whole)('a whole answer: %j is %s %s', async (fault, status, code) => {
-    const answer = await askWith(fault, false);
-    const { code: told, message } = failureIn(answer.text);
-    expect([answer.status, told]).toEqual([status, expect.stringMatching(code)]);
+  test.each(faults)('non-streaming request with %j returns %s %s', async (fault, status, code) => {
+    const answer = await sendWithFault(fault, false);
+    const { code: receivedCode, message } = failureIn(answer.text);
+    expect([answer.status, receivedCode]).toEqual([status, expect.stringMatching(code)]);
     expect(message).toMatch(/^\w+ - ./);
     expect(answer.text).not.toContain('canary');
     expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
-    // Without the limits of its supplier, a silent one would be waited for five minutes.
+    // Without the supplier's timeouts, a silent supplier would be awaited for five minutes.
     expect(answer.tookMs).toBeLessThan(25_000);
   });
 
-  test.each<Fault>([
+  test.each<SimulatedFault>([
     { kind: 'non-json' },
     { kind: 'empty-body' },
     { kind: 'reset' },
     { kind: 'hang' },
     { kind: 'status', status: 500 },
     { kind: 'malformed-event' },
-  ])('a stream that never begins: %j is an answer of its own, not a stream', async (fault) => {
-    const answer = await askWith(fault, true);
+  ])('stream that never starts returns a JSON error: %j', async (fault) => {
+    const answer = await sendWithFault(fault, true);
     expect([502, 503, 504]).toContain(answer.status);
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
     expect(failureIn(answer.text).code).toMatch(/^\w+$/);
   });
 
-  test.each<Fault>([
+  test.each<SimulatedFault>([
     { kind: 'cut', after: 8 },
     { kind: 'reset', after: 8 },
     { kind: 'clean-cut', after: 8 },
     { kind: 'stall', after: 8 },
-    // The caller is kept awake while nobody else could answer, so the head has gone out.
+    // The headers have already been sent, because keep-alive pings start while no other lane can answer.
     { kind: 'stall', after: 0 },
     { kind: 'malformed-event', after: 8 },
     { kind: 'error-event', after: 8 },
-  ])('a stream that breaks: %j ends in an error and in no end', async (fault) => {
-    const { status, text } = await askWith(fault, true);
+  ])('stream that breaks ends with an error and no terminator: %j', async (fault) => {
+    const { status, text } = await sendWithFault(fault, true);
     expect(status).toBe(200);
     expect(text).not.toContain('[DONE]');
-    const last = text.trim().split('\n\n').at(-1) ?? '';
-    expect(failureIn(last.replace(/^data: /, '')).code).toMatch(
+    const lastEvent = text.trim().split('\n\n').at(-1) ?? '';
+    expect(failureIn(lastEvent.replace(/^data: /, '')).code).toMatch(
       /^(stream_interrupted|stream_error|upstream_\w+|non_json_\w+)$/,
     );
   });
 
-  test('an event without an end is not collected for ever', async () => {
-    const before = process.memoryUsage().rss;
-    const answer = await askWith({ kind: 'huge-body' }, true);
+  test('endless event is not buffered without limit', async () => {
+    const rssBefore = process.memoryUsage().rss;
+    const answer = await sendWithFault({ kind: 'huge-body' }, true);
     expect(answer.text.length).toBeLessThan(5_000_000);
     expect(answer.text).not.toContain('[DONE]');
-    expect(process.memoryUsage().rss - before).toBeLessThan(400 * 1024 * 1024);
+    expect(process.memoryUsage().rss - rssBefore).toBeLessThan(400 * 1024 * 1024);
   });
 });

@@ -1,32 +1,31 @@
 import { startSimulator, type Simulator } from '../../../support/simulator';
 import { startTestApp, type TestApp } from '../../../support/app';
-import { ModelShelf } from '../model-shelf';
+import { TestCatalogue } from '../test-catalogue';
 
-/** A supplier that no call gets through to, before one that answers. */
-describe('a supplier that cannot be spoken to', () => {
+describe('Unreachable suppliers', () => {
   let app: TestApp;
   let supplier: Simulator;
-  let shelf: ModelShelf;
+  let catalogue: TestCatalogue;
 
   beforeAll(async () => {
     supplier = await startSimulator({ lanes: [{ name: 'closed', region: 'eu' }] });
     app = await startTestApp({
       sandboxUrl: supplier.url,
-      // A minute that nothing here takes: a refusal is heard, and not waited for.
+      // The connect timeout is long, so that only an immediate refusal can pass the test.
       environment: { SUPPLIER_ALLOW: '127.0.0.1', SUPPLIER_CONNECT_TIMEOUT: '60s' },
     });
-    shelf = new ModelShelf(app);
+    catalogue = new TestCatalogue(app);
     await supplier.addFault({ match: { lane: 'closed' }, fault: { kind: 'refuse' } });
-    const closed = supplier.lanes.find(({ name }) => name === 'closed')?.url ?? '';
+    const closedUrl = supplier.lanes.find(({ name }) => name === 'closed')?.url ?? '';
     const addresses = {
       well: supplier.url,
-      refusing: closed,
-      // Speaks HTTP where TLS is expected.
+      refusing: closedUrl,
+      // Serves HTTP although TLS is expected.
       'without-tls': supplier.url.replace('http:', 'https:'),
     };
     for (const [name, baseUrl] of Object.entries(addresses)) {
       const credentials = [{ label: 'one', kind: 'bearer', secret: 'sim-test' }] as const;
-      await shelf.provider({ name, style: 'openai-style', baseUrl, credentials });
+      await catalogue.provider({ name, style: 'openai-style', baseUrl, credentials });
     }
   });
   afterAll(async () => {
@@ -34,16 +33,16 @@ describe('a supplier that cannot be spoken to', () => {
     await supplier.stop();
   });
 
-  const ask = (model: string): Promise<Response> =>
+  const sendRequest = (model: string): Promise<Response> =>
     fetch(`${app.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model, max_tokens: 5, messages: [{ role: 'user', content: 'Hello' }] }),
     });
 
-  test.each(['refusing', 'without-tls'])('%s: the next one answers', async (provider) => {
-    await shelf.model(`behind-${provider}`, [{ provider }, { provider: 'well', priority: 1 }]);
-    const answer = await ask(`behind-${provider}`);
+  test.each(['refusing', 'without-tls'])('%s supplier fails over to the next lane', async (provider) => {
+    await catalogue.model(`behind-${provider}`, [{ provider }, { provider: 'well', priority: 1 }]);
+    const answer = await sendRequest(`behind-${provider}`);
     expect([answer.status, answer.headers.get('x-svc-failover')]).toEqual([200, 'true']);
     expect(answer.headers.get('x-svc-supplier')).toBe('well');
     await answer.json();
@@ -55,11 +54,11 @@ describe('a supplier that cannot be spoken to', () => {
   });
 
   test.each(['refusing', 'without-tls'])(
-    '%s alone: 503, at once, and nothing is charged',
+    '%s supplier without a backup returns 503 immediately and charges nothing',
     async (provider) => {
-      await shelf.model(`only-${provider}`, [{ provider }]);
+      await catalogue.model(`only-${provider}`, [{ provider }]);
       const startedAt = performance.now();
-      const answer = await ask(`only-${provider}`);
+      const answer = await sendRequest(`only-${provider}`);
       expect([answer.status, await answer.json()]).toMatchObject([
         503,
         { error: { code: 'upstream_unavailable' } },

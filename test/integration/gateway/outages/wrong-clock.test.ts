@@ -1,20 +1,20 @@
 import { startTestApp, type TestApp } from '../../../support/app';
 import { startSimulator, type Simulator } from '../../../support/simulator';
-import { addKey, addUser, signIn } from '../../../support/people';
+import { addKey, addUser, signIn } from '../../../support/users';
 import { TrialModule } from '../../web/trial.module';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** The clock of the node, not the one of the database, by which nodes agree when something ends. */
+/** Shifts the node's clock, not the database's, which decides when something expires on every node. */
 describe.each([
   ['an hour back', -HOUR_MS],
   ['an hour ahead', HOUR_MS],
-])('a node whose clock is %s', (_name, shift) => {
+])('Node whose clock is %s', (_name, shift) => {
   let app: TestApp;
   let supplier: Simulator;
   let owner: number;
-  const rightNow = Date.now.bind(Date);
+  const realNow = Date.now.bind(Date);
 
   beforeAll(async () => {
     supplier = await startSimulator();
@@ -22,7 +22,7 @@ describe.each([
     owner = await addUser(app);
   });
   beforeEach(() => {
-    jest.spyOn(Date, 'now').mockImplementation(() => rightNow() + shift);
+    jest.spyOn(Date, 'now').mockImplementation(() => realNow() + shift);
   });
   afterEach(() => {
     jest.restoreAllMocks();
@@ -33,35 +33,35 @@ describe.each([
   });
 
   const statusFor = async (endsInMs: number): Promise<number> => {
-    const key = await addKey(app, owner, { expiresAt: new Date(rightNow() + endsInMs) });
+    const key = await addKey(app, owner, { expiresAt: new Date(realNow() + endsInMs) });
     const answer = await fetch(`${app.url}/v1/key`, { headers: { authorization: `Bearer ${key.text}` } });
     await answer.text();
     return answer.status;
   };
 
-  test('lets a key in until it ends, and not after', async () => {
+  test("API key works until it expires by the database's clock", async () => {
     expect(await statusFor(HOUR_MS / 2)).toBe(200);
     expect(await statusFor(-HOUR_MS / 2)).toBe(401);
   });
 
-  test('ends a session when it has been idle for a week', async () => {
+  test('session ends after a week of inactivity', async () => {
     const cookie = await signIn(app, owner);
-    const seen = async (agoMs: number): Promise<number> => {
+    const statusWhenLastSeen = async (agoMs: number): Promise<number> => {
       await app.database.query('UPDATE session SET last_seen_at = $1 WHERE user_id = $2', [
-        new Date(rightNow() - agoMs),
+        new Date(realNow() - agoMs),
         owner,
       ]);
       return (await fetch(`${app.url}/trial/me`, { headers: { cookie } })).status;
     };
-    expect(await seen(7 * DAY_MS - HOUR_MS / 2)).toBe(200);
-    expect(await seen(7 * DAY_MS + HOUR_MS / 2)).toBe(401);
+    expect(await statusWhenLastSeen(7 * DAY_MS - HOUR_MS / 2)).toBe(200);
+    expect(await statusWhenLastSeen(7 * DAY_MS + HOUR_MS / 2)).toBe(401);
   });
 
-  test('asks a supplier again when that said it may, by the supplier’s clock', async () => {
-    const back = new Date(rightNow() + 5_000).toUTCString();
+  test("retry-after date of a supplier is interpreted by the supplier's clock", async () => {
+    const retryDate = new Date(realNow() + 5_000).toUTCString();
     await supplier.addFault({
       times: 1,
-      fault: { kind: 'status', status: 429, headers: { 'retry-after': back } },
+      fault: { kind: 'status', status: 429, headers: { 'retry-after': retryDate } },
     });
     const answer = await fetch(`${app.url}/v1/chat/completions`, {
       method: 'POST',

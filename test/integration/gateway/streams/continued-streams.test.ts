@@ -3,7 +3,7 @@ import { CatalogueEditor, CatalogueService } from '#product/catalogue';
 import { addCustomer } from '../../../support/customer';
 import { startTestApp, type TestApp } from '../../../support/app';
 import { type Simulator, startSimulator } from '../../../support/simulator';
-import { ModelShelf } from '../model-shelf';
+import { TestCatalogue } from '../test-catalogue';
 
 type Json = Record<string, unknown>;
 
@@ -12,16 +12,16 @@ const paths = {
   messages: '/v1/messages',
   responses: '/v1/responses',
 } as const;
-type Surface = keyof typeof paths;
-const surfaces = Object.keys(paths) as Surface[];
+type ContinuedSurface = keyof typeof paths;
+const surfaces = Object.keys(paths) as ContinuedSurface[];
 
-interface Streamed {
+interface ContinuedStreamResponse {
   readonly head: IncomingMessage['headers'];
   readonly trailers: IncomingMessage['trailers'];
   readonly text: string;
 }
 
-describe('a stream that breaks off and goes on at another lane', () => {
+describe('Streams continued on another lane', () => {
   let app: TestApp;
   let simulator: Simulator;
   const keys: Record<string, string> = {};
@@ -34,23 +34,23 @@ describe('a stream that breaks off and goes on at another lane', () => {
       ],
     });
     app = await startTestApp({ environment: { SUPPLIER_ALLOW: '127.0.0.1', LANE_FAILURES: '50' } });
-    const shelf = new ModelShelf(app);
+    const catalogue = new TestCatalogue(app);
     const credential = { label: 'key', secret: 'sim-key' } as const;
     for (const { name, url: baseUrl } of simulator.lanes) {
-      await shelf.provider({
+      await catalogue.provider({
         name: `${name}-chat`,
         baseUrl,
         style: 'openai-style',
         credentials: [{ ...credential, kind: 'bearer' }],
       });
-      await shelf.provider({
+      await catalogue.provider({
         name: `${name}-responses`,
         baseUrl,
         style: 'openai-style',
         settings: { profile: 'openai' },
         credentials: [{ ...credential, kind: 'bearer' }],
       });
-      await shelf.provider({
+      await catalogue.provider({
         name: `${name}-messages`,
         baseUrl,
         style: 'messages-style',
@@ -58,7 +58,7 @@ describe('a stream that breaks off and goes on at another lane', () => {
       });
     }
     for (const surface of surfaces)
-      await shelf.model(surface, [
+      await catalogue.model(surface, [
         { provider: `first-${surface}`, priority: 0 },
         { provider: `second-${surface}`, priority: 1, region: 'us' },
       ]);
@@ -76,11 +76,15 @@ describe('a stream that breaks off and goes on at another lane', () => {
     await simulator.stop();
   });
 
-  const ask = (key: string, surface: Surface, extra: Json = {}): Promise<Streamed> =>
+  const sendRequest = (
+    key: string,
+    surface: ContinuedSurface,
+    extra: Json = {},
+  ): Promise<ContinuedStreamResponse> =>
     new Promise((resolve, reject) => {
       const messages = [{ role: 'user', content: 'goes on [[tokens=30]]' }];
       const body = surface === 'responses' ? { input: messages } : { messages, max_tokens: 500 };
-      const sending = request(
+      const outgoing = request(
         app.url + paths[surface],
         {
           method: 'POST',
@@ -91,36 +95,36 @@ describe('a stream that breaks off and goes on at another lane', () => {
           },
         },
         (answer) => {
-          const pieces: Buffer[] = [];
-          answer.on('data', (piece: Buffer) => pieces.push(piece));
+          const chunks: Buffer[] = [];
+          answer.on('data', (piece: Buffer) => chunks.push(piece));
           answer.on('error', reject);
           answer.on('end', () =>
             resolve({
               head: answer.headers,
               trailers: answer.trailers,
-              text: Buffer.concat(pieces).toString(),
+              text: Buffer.concat(chunks).toString(),
             }),
           );
         },
       );
-      sending.on('error', reject);
-      sending.end(JSON.stringify({ model: surface, stream: true, ...body, ...extra }));
+      outgoing.on('error', reject);
+      outgoing.end(JSON.stringify({ model: surface, stream: true, ...body, ...extra }));
     });
 
-  const whole = /\[DONE\]|message_stop|response\.completed/;
+  const TERMINATOR = /\[DONE\]|message_stop|response\.completed/;
   const svcIn = (text: string): Json[] =>
     [...text.matchAll(/"svc":(\{[^{}]*\})/g)].map(([, object]) => JSON.parse(object ?? '') as Json);
 
-  const asked: [Surface, Json][] = [
+  const requests: [ContinuedSurface, Json][] = [
     ['chat', {}],
     ['chat', { stream_options: { include_usage: true } }],
     ['messages', {}],
     ['responses', {}],
   ];
 
-  test.each(asked)('%s %j: trailers and svc name the lane that finished', async (surface, extra) => {
-    const { head, trailers, text } = await ask('usual', surface, extra);
-    expect(text).toMatch(whole);
+  test.each(requests)('%s %j: trailers and svc name the lane that finished', async (surface, extra) => {
+    const { head, trailers, text } = await sendRequest('usual', surface, extra);
+    expect(text).toMatch(TERMINATOR);
     expect([head['x-svc-supplier'], head['x-svc-region']]).toEqual([`first-${surface}`, 'eu']);
     const second = `second-${surface}`;
     expect([trailers['x-svc-supplier'], trailers['x-svc-region'], trailers['x-svc-failover']]).toEqual([
@@ -131,43 +135,43 @@ describe('a stream that breaks off and goes on at another lane', () => {
     expect(svcIn(text)).toMatchObject([{ supplier: second, region: 'us', failover: true }]);
   });
 
-  const isContinued = async (key: string, surface: Surface): Promise<boolean> => {
-    const { head, text } = await ask(key, surface);
+  const isContinued = async (key: string, surface: ContinuedSurface): Promise<boolean> => {
+    const { head, text } = await sendRequest(key, surface);
     expect(head['x-svc-supplier']).toBe(`first-${surface}`);
-    const isWhole = whole.test(text);
-    expect(text.includes('stream_interrupted')).toBe(!isWhole);
-    return isWhole;
+    const isComplete = TERMINATOR.test(text);
+    expect(text.includes('stream_interrupted')).toBe(!isComplete);
+    return isComplete;
   };
 
-  test.each(surfaces)('%s: a key or a model forbids it', async (surface) => {
-    const set = async (continueStreams: 'on' | 'off'): Promise<void> => {
+  test.each(surfaces)('%s stream is not continued if the key or the model forbids it', async (surface) => {
+    const setForModel = async (continueStreams: 'on' | 'off'): Promise<void> => {
       await app.database.transaction((tx) =>
         new CatalogueEditor().upsertModel(tx, { name: surface, continueStreams }),
       );
       await app.application.get(CatalogueService).reload();
     };
     expect([await isContinued('on', surface), await isContinued('off', surface)]).toEqual([true, false]);
-    await set('off');
+    await setForModel('off');
     expect([await isContinued('usual', surface), await isContinued('on', surface)]).toEqual([false, false]);
-    await set('on');
+    await setForModel('on');
   });
 
-  test('is set with the root key, and what is neither on nor off is refused', async () => {
+  test('continue_streams is set through the management API, which rejects other values', async () => {
     const manage = (method: string, path: string, body: Json): Promise<Response> =>
       fetch(`${app.url}/v1/manage/keys${path}`, {
         method,
         headers: { authorization: `Bearer ${app.firstKeys?.root}`, 'content-type': 'application/json' },
         body: JSON.stringify(body),
       });
-    const made = await manage('POST', '', { name: 'managed', continue_streams: 'off' });
-    const { id, key } = (await made.json()) as { id: string; key: string };
+    const createResponse = await manage('POST', '', { name: 'managed', continue_streams: 'off' });
+    const { id, key } = (await createResponse.json()) as { id: string; key: string };
     keys.managed = key;
     expect(await isContinued('managed', 'chat')).toBe(false);
-    const changed = await manage('PATCH', `/${id}`, { continue_streams: null });
-    expect(await changed.json()).toMatchObject({ continue_streams: null });
+    const updateResponse = await manage('PATCH', `/${id}`, { continue_streams: null });
+    expect(await updateResponse.json()).toMatchObject({ continue_streams: null });
     expect(await isContinued('managed', 'chat')).toBe(true);
-    const refused = await manage('PATCH', `/${id}`, { continue_streams: 'perhaps' });
-    expect([refused.status, await refused.json()]).toMatchObject([
+    const rejection = await manage('PATCH', `/${id}`, { continue_streams: 'perhaps' });
+    expect([rejection.status, await rejection.json()]).toMatchObject([
       400,
       { error: { param: 'continue_streams' } },
     ]);

@@ -1,28 +1,33 @@
 import { startTestApp, type TestApp } from '../../../support/app';
-import { type ScriptedAnswer, ScriptedSupplier } from '../../../support/scripted-supplier';
-import { ModelShelf } from '../model-shelf';
-import { data } from './stream-house';
+import { type ScriptedResponse, ScriptedSupplier } from '../../../support/scripted-supplier';
+import { TestCatalogue } from '../test-catalogue';
+import { data } from './stream-fixture';
 
 const headers = { 'content-type': 'text/event-stream' };
 const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 const messages = [{ role: 'user', content: 'Hello' }];
 
-describe('answers that are more, or other, than what was asked for', () => {
+describe('Responses with several choices or an unexpected form', () => {
   let app: TestApp;
   let first: ScriptedSupplier;
   let backup: ScriptedSupplier;
-  let shelf: ModelShelf;
-  let made = 0;
+  let catalogue: TestCatalogue;
+  let modelCount = 0;
 
   beforeAll(async () => {
     [first, backup] = await Promise.all([ScriptedSupplier.start(), ScriptedSupplier.start()]);
     app = await startTestApp({ environment: { SUPPLIER_ALLOW: '127.0.0.0/8' } });
-    shelf = new ModelShelf(app);
+    catalogue = new TestCatalogue(app);
     for (const style of ['openai-style', 'messages-style', 'gemini']) {
       const kind = style === 'openai-style' ? 'bearer' : 'header';
       const credentials = [{ label: 'one', kind, secret: 'sk-canary-of-ours' }] as const;
       for (const [place, { url: baseUrl }] of Object.entries({ first, backup }))
-        await shelf.provider({ name: `${style}-${place}`, style, baseUrl, credentials: [...credentials] });
+        await catalogue.provider({
+          name: `${style}-${place}`,
+          style,
+          baseUrl,
+          credentials: [...credentials],
+        });
     }
   });
   afterAll(async () => {
@@ -30,29 +35,30 @@ describe('answers that are more, or other, than what was asked for', () => {
     await Promise.all([first.stop(), backup.stop()]);
   });
 
-  const ask = async (style: string, path: string, body: object, answer: ScriptedAnswer) => {
-    const model = `several-${(made += 1)}`;
+  const sendRequest = async (style: string, path: string, body: object, answer: ScriptedResponse) => {
+    const model = `several-${(modelCount += 1)}`;
     const lanes = ['first', 'backup'].map((place, priority) => ({
       provider: `${style}-${place}`,
       upstreamModel: `up-${model}`,
       priority,
     }));
-    await shelf.model(model, lanes);
+    await catalogue.model(model, lanes);
     first.answer = answer;
     backup.answer = { status: 400, body: { error: { message: 'the backup was asked' } } };
-    const heard = await fetch(app.url + path, {
+    const response = await fetch(app.url + path, {
       method: 'POST',
       headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model, messages, ...body }),
     });
-    const told = (await heard.json()) as Record<string, unknown>;
+    const responseBody = (await response.json()) as Record<string, unknown>;
     const [record] = await app.database.query<Record<string, unknown>>(
       'SELECT * FROM request_record WHERE request_id = $1',
-      [heard.headers.get('x-request-id')],
+      [response.headers.get('x-request-id')],
     );
-    return { model, status: heard.status, told, record };
+    return { model, status: response.status, told: responseBody, record };
   };
-  const askTwo = (answer: ScriptedAnswer) => ask('openai-style', '/v1/chat/completions', { n: 2 }, answer);
+  const requestTwoChoices = (answer: ScriptedResponse) =>
+    sendRequest('openai-style', '/v1/chat/completions', { n: 2 }, answer);
 
   const chunkOf = (index: number, delta: object, reason: string | null = null): object => ({
     id: 'c',
@@ -67,9 +73,9 @@ describe('answers that are more, or other, than what was asked for', () => {
     chunkOf(1, {}, 'length'),
   ];
 
-  test('a stream in answer to no stream carries every choice', async () => {
+  test('stream sent for a non-streaming request is returned with every choice', async () => {
     const body = data(...chunks, { id: 'c', choices: [], usage }, '[DONE]');
-    const { status, told, model, record } = await askTwo({ headers, body });
+    const { status, told, model, record } = await requestTwoChoices({ headers, body });
     expect(status).toBe(200);
     expect(told).toMatchObject({
       model,
@@ -82,39 +88,42 @@ describe('answers that are more, or other, than what was asked for', () => {
     expect(record).toMatchObject({ input_tokens: 10, output_tokens: 5, usage_source: 'supplier' });
   });
 
-  test('it is none where one of the choices lacks its end', async () => {
-    const before = backup.heard.length;
-    const { record } = await askTwo({ headers, body: data(...chunks.slice(0, 4), '[DONE]') });
+  test('stream with an unfinished choice fails over', async () => {
+    const requestsBefore = backup.requests.length;
+    const { record } = await requestTwoChoices({ headers, body: data(...chunks.slice(0, 4), '[DONE]') });
     expect(record).toMatchObject({ cost_nano: '0', failover: true });
-    expect(backup.heard.length).toBe(before + 1);
+    expect(backup.requests.length).toBe(requestsBefore + 1);
   });
 
-  test('without usage all of the choices are charged for, as JSON and as a stream', async () => {
+  test('every choice is charged without usage, as JSON and as a stream', async () => {
     const choices = ['x'.repeat(400), 'y'.repeat(80)].map((content, index) => ({
       index,
       message: { role: 'assistant', content },
       finish_reason: 'stop',
     }));
-    const streamed = choices.map(({ index, message }) => chunkOf(index, message, 'stop'));
-    for (const answer of [{ body: { id: 'c', choices } }, { headers, body: data(...streamed, '[DONE]') }])
-      expect((await askTwo(answer)).record).toMatchObject({ output_tokens: 120, usage_source: 'estimated' });
+    const choiceChunks = choices.map(({ index, message }) => chunkOf(index, message, 'stop'));
+    for (const answer of [{ body: { id: 'c', choices } }, { headers, body: data(...choiceChunks, '[DONE]') }])
+      expect((await requestTwoChoices(answer)).record).toMatchObject({
+        output_tokens: 120,
+        usage_source: 'estimated',
+      });
   });
 
   test.each([
     ['whole', 'gemini'],
     ['streamed', 'messages-style'],
-  ])('a credential refused with a 200, %s, raises the alert', async (manner, style) => {
+  ])('credential refused with a 200, %s, raises the alert', async (manner, style) => {
     const error = { type: 'authentication_error', status: 'UNAUTHENTICATED', message: 'bad key', code: 401 };
     const isStreamed = manner === 'streamed';
-    const before = backup.heard.length;
-    const { status, told } = await ask(
+    const requestsBefore = backup.requests.length;
+    const { status, told } = await sendRequest(
       style,
       '/v1/messages',
       { max_tokens: 9, stream: isStreamed },
       isStreamed ? { headers, body: data({ type: 'error', error }) } : { body: { error } },
     );
     expect([status, (told.error as { code: string }).code]).toEqual([503, 'provider_unavailable']);
-    expect(backup.heard.length).toBe(before + 1);
+    expect(backup.requests.length).toBe(requestsBefore + 1);
     const lines = app.log.map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(lines.filter(({ msg }) => String(msg).startsWith('alert')).at(-1)).toMatchObject({
       provider: `${style}-first`,

@@ -13,8 +13,7 @@ const STALL_MS = 3_000;
 /** Far more than two sockets' buffers hold. */
 const TOKENS = 60_000;
 
-/** The body of an answer that came in chunks. */
-function unchunked(answer: Buffer): string {
+function decodeChunked(answer: Buffer): string {
   const chunks: Buffer[] = [];
   let at = answer.indexOf('\r\n\r\n') + 4;
   for (;;) {
@@ -26,19 +25,21 @@ function unchunked(answer: Buffer): string {
   }
 }
 
-interface Chunk {
+interface ContentChunk {
   readonly choices: readonly { readonly delta: { readonly content?: string } }[];
 }
 
-/** A stream says these words, and every event of it must be whole. */
+/** Text of a stream, in which every event has to be complete. */
 const wordsIn = (stream: string): string =>
   stream
     .split('\n\n')
     .filter((event) => event.startsWith('data: {'))
-    .map((event) => (JSON.parse(event.slice('data: '.length)) as Chunk).choices[0]?.delta.content ?? '')
+    .map(
+      (event) => (JSON.parse(event.slice('data: '.length)) as ContentChunk).choices[0]?.delta.content ?? '',
+    )
     .join('');
 
-describe('callers who do not take what they asked for', () => {
+describe('Slow clients', () => {
   let app: TestApp;
   let supplier: Simulator;
   const answers = new Set<ServerResponse>();
@@ -71,12 +72,12 @@ describe('callers who do not take what they asked for', () => {
       `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
     );
   };
-  const question = (tokens: number): object => ({
+  const chatFields = (tokens: number): object => ({
     messages: [{ role: 'user', content: `go on [[tokens=${tokens}]]` }],
   });
 
-  /** A caller who reads nothing until told to. */
-  async function caller(body: object): Promise<Socket> {
+  /** Opens a connection that reads nothing until `read` is called. */
+  async function openConnection(body: object): Promise<Socket> {
     const { hostname, port } = new URL(app.url);
     const socket = connect(Number(port), hostname);
     socket.on('error', () => undefined);
@@ -87,9 +88,9 @@ describe('callers who do not take what they asked for', () => {
     return socket;
   }
 
-  /** The whole answer, as it stands between the chunks' lengths; before every megabyte something else is waited for. */
-  async function read(socket: Socket, between: () => Promise<void>): Promise<string> {
-    const pieces: Buffer[] = [];
+  /** Reads the complete decoded body, awaiting `between` before every MiB. */
+  async function readBody(socket: Socket, between: () => Promise<void>): Promise<string> {
+    const chunks: Buffer[] = [];
     await once(socket, 'readable', { signal: AbortSignal.timeout(30_000) });
     let [taken, end] = [KIB * KIB, ''];
     while (!/\r\n0\r\n(?:[^\r]+\r\n)*\r\n$/.test(end)) {
@@ -97,30 +98,32 @@ describe('callers who do not take what they asked for', () => {
         await between();
         taken = 0;
       }
-      const piece = socket.read() as Buffer | null;
-      if (piece === null) {
+      const chunk = socket.read() as Buffer | null;
+      if (chunk === null) {
         await once(socket, 'readable', { signal: AbortSignal.timeout(30_000) });
         continue;
       }
-      taken += piece.length;
-      pieces.push(piece);
-      end = (end + piece.toString('latin1')).slice(-512);
+      taken += chunk.length;
+      chunks.push(chunk);
+      end = (end + chunk.toString('latin1')).slice(-512);
     }
-    return unchunked(Buffer.concat(pieces));
+    return decodeChunked(Buffer.concat(chunks));
   }
 
-  test('keep 64 KiB each at most, hold their supplier up, and are dropped when nothing moves', async () => {
+  test('stalled clients buffer at most 64 KiB each, slow the supplier down and are dropped', async () => {
     await supplier.clearRequests();
     await supplier.addFault({ fault: { kind: 'split', bytes: 8 * KIB } });
-    await Promise.all(Array.from({ length: READERS }, () => caller({ ...question(TOKENS), stream: true })));
-    let most = 0;
-    const watch = setInterval(() => {
-      for (const { writableLength } of answers) most = Math.max(most, writableLength);
+    await Promise.all(
+      Array.from({ length: READERS }, () => openConnection({ ...chatFields(TOKENS), stream: true })),
+    );
+    let maxBufferedBytes = 0;
+    const timer = setInterval(() => {
+      for (const { writableLength } of answers) maxBufferedBytes = Math.max(maxBufferedBytes, writableLength);
     }, 2);
     await supplier.waitForClosed(READERS, 'client-closed', 60_000);
-    clearInterval(watch);
-    expect(most).toBeGreaterThan(0);
-    expect(most).toBeLessThanOrEqual(64 * KIB);
+    clearInterval(timer);
+    expect(maxBufferedBytes).toBeGreaterThan(0);
+    expect(maxBufferedBytes).toBeLessThanOrEqual(64 * KIB);
     await app.application.get(Lifecycle).waitUntilIdle(5_000);
     const records = await app.database.query<{ code: string; output_tokens: number }>(
       "SELECT code, output_tokens FROM request_record WHERE stream AND code = 'caller_left'",
@@ -130,17 +133,17 @@ describe('callers who do not take what they asked for', () => {
     await supplier.clearFaults();
   }, 90_000);
 
-  test('a whole answer that nobody takes is not kept either', async () => {
+  test('non-streaming response that a client does not read is dropped', async () => {
     await supplier.addFault({ fault: { kind: 'huge-body', bytes: 20 * KIB * KIB } });
-    await caller(question(5));
+    await openConnection(chatFields(5));
     await until(() => [...answers].some(({ writableLength }) => writableLength > 0));
     await until(() => answers.size === 0);
     await supplier.clearFaults();
   });
 
-  test('who reads slowly but steadily gets everything', async () => {
-    const socket = await caller({ ...question(20_000), stream: true });
-    let [read, end] = [0, ''];
+  test('slow but steady client receives everything', async () => {
+    const socket = await openConnection({ ...chatFields(20_000), stream: true });
+    let [readBytes, end] = [0, ''];
     const startedAt = performance.now();
     while (!end.endsWith('0\r\n\r\n') && !/x-svc-cost-usd: [\d.]+\r\n\r\n$/.test(end)) {
       const chunk = socket.read() as Buffer | null;
@@ -148,38 +151,38 @@ describe('callers who do not take what they asked for', () => {
         await once(socket, 'readable', { signal: AbortSignal.timeout(30_000) });
         continue;
       }
-      read += chunk.length;
+      readBytes += chunk.length;
       end = (end + chunk.toString('latin1')).slice(-512);
-      // Slower than the limit on standing still, for an answer of this length.
+      // Slow enough that the complete transfer exceeds the stall timeout.
       await delay(60);
     }
     expect(end).toContain('data: [DONE]');
-    expect(read).toBeGreaterThan(1_000 * KIB);
+    expect(readBytes).toBeGreaterThan(1_000 * KIB);
     expect(performance.now() - startedAt).toBeGreaterThan(STALL_MS);
   });
 
-  test('who reads slowly reads the same as who reads at once', async () => {
-    // No read ends where an event does, so what goes on is put together anew every time.
+  test('slow client receives the same text as a fast one', async () => {
+    // Reads never end at an event boundary, so events always have to be reassembled.
     await supplier.addFault({ fault: { kind: 'split', bytes: 7_777 } });
-    const body = { ...question(TOKENS), stream: true };
-    const atOnce = await read(await caller(body), () => Promise.resolve());
+    const body = { ...chatFields(TOKENS), stream: true };
+    const fastBody = await readBody(await openConnection(body), () => Promise.resolve());
     let waits = 0;
-    const slowly = await read(await caller(body), async () => {
+    const slowBody = await readBody(await openConnection(body), async () => {
       await until(() => [...answers].every(({ writableNeedDrain: waiting }) => waiting));
       waits += answers.size;
     });
-    expect(wordsIn(slowly)).toBe(wordsIn(atOnce));
-    expect(wordsIn(atOnce).split(' ').length).toBeGreaterThan(TOKENS / 2);
+    expect(wordsIn(slowBody)).toBe(wordsIn(fastBody));
+    expect(wordsIn(fastBody).split(' ').length).toBeGreaterThan(TOKENS / 2);
     expect(waits).toBeGreaterThan(2);
     await supplier.clearFaults();
   });
 
-  test('an answer that takes long to come is waited for, however quiet the connection', async () => {
+  test('connection that waits for a slow response is not dropped', async () => {
     await supplier.addFault({ fault: { kind: 'delay', ms: STALL_MS + 1_000 } });
     const answer = await fetch(`${app.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'sim-small', ...question(3) }),
+      body: JSON.stringify({ model: 'sim-small', ...chatFields(3) }),
     });
     expect(answer.status).toBe(200);
     await supplier.clearFaults();

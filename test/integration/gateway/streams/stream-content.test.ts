@@ -1,43 +1,43 @@
 import {
   bareUsage,
-  breaking,
+  sendAndBreak,
   chunk,
   data,
-  ending,
+  sendAndEnd,
   type Json,
   messageEnd,
   messageStart,
-  named,
-  python,
+  namedEvents,
+  pythonJson,
   response,
-  responseBegun,
-  type Script,
+  responseStartEvents,
+  type StreamScript,
   stop,
-  StreamHouse,
+  StreamFixture,
   textAfter,
   textBlock,
   usageOf,
-} from './stream-house';
+} from './stream-fixture';
 
-describe('what is inside a stream decides nothing but by what it says', () => {
-  const house = new StreamHouse();
-  beforeAll(() => house.open());
-  afterAll(() => house.close());
+describe('Interpretation of stream content', () => {
+  const fixture = new StreamFixture();
+  beforeAll(() => fixture.open());
+  afterAll(() => fixture.close());
 
   describe('JSON with spaces (B1)', () => {
-    test('is released when its event is complete, and billed by its usage', async () => {
-      let more: () => void = () => undefined;
-      const { answer } = await house.ask('chat', (sent) => {
-        sent.write(`data: ${python(chunk({ content: 'Bern' }))}  \n\n`);
-        more = () =>
+    test('event with extra spaces is released when complete and billed by its usage', async () => {
+      let sendRest: () => void = () => undefined;
+      const { answer } = await fixture.sendRequest('chat', (sent) => {
+        sent.write(`data: ${pythonJson(chunk({ content: 'Bern' }))}  \n\n`);
+        sendRest = () =>
           sent.end(
             [chunk({ content: '.' }), stop, bareUsage(2)]
-              .map((value) => `data: ${python(value)} \r\n\r\n`)
+              .map((value) => `data: ${pythonJson(value)} \r\n\r\n`)
               .join('') + 'data: [DONE] \n\n',
           );
       });
-      expect(await textAfter(answer, () => more())).toContain('Bern');
-      expect(await house.recordOf(answer)).toMatchObject({
+      expect(await textAfter(answer, () => sendRest())).toContain('Bern');
+      expect(await fixture.recordOf(answer)).toMatchObject({
         input_tokens: 11,
         output_tokens: 2,
         usage_source: 'supplier',
@@ -46,40 +46,49 @@ describe('what is inside a stream decides nothing but by what it says', () => {
     });
 
     test.each(['chat', 'messages', 'responses'])(
-      '%s: an error in it is one, and the next lane’s turn',
+      '%s error event with extra spaces fails over',
       async (provider) => {
         const error = { type: 'error', error: { type: 'overloaded_error', message: 'too much' } };
-        const { text, record } = await house.whole(provider, ending(`data: ${python(error)}\n\n`), {
-          dialect: provider === 'responses' ? 'responses' : provider,
-          spare: true,
-        });
+        const { text, record } = await fixture.sendAndRead(
+          provider,
+          sendAndEnd(`data: ${pythonJson(error)}\n\n`),
+          {
+            dialect: provider === 'responses' ? 'responses' : provider,
+            spare: true,
+          },
+        );
         expect(text).toContain('backup');
         expect(record).toMatchObject({ supplier: 'spare', failover: true, code: null });
       },
     );
   });
 
-  describe('words inside an answer (B2)', () => {
-    test('a tool called message_stop ends nothing', async () => {
+  describe('Keywords inside content (B2)', () => {
+    test('tool named message_stop does not end the stream', async () => {
       const tool = { type: 'tool_use', id: 'toolu_1', name: 'message_stop', input: {} };
-      const { text, record } = await house.whole(
+      const { text, record } = await fixture.sendAndRead(
         'messages',
-        breaking(named(messageStart, { type: 'content_block_start', index: 0, content_block: tool })),
+        sendAndBreak(
+          namedEvents(messageStart, { type: 'content_block_start', index: 0, content_block: tool }),
+        ),
       );
       expect(text).toContain('stream_interrupted');
       expect(record).toMatchObject({ code: 'stream_interrupted' });
     });
 
-    test('nor does metadata that says response.completed', async () => {
-      const [created, ...others] = responseBegun;
-      const marked = { ...created!, response: { ...response, metadata: { a: 'response.completed' } } };
-      const { record } = await house.whole('responses', breaking(named(marked, ...others)));
+    test('metadata that contains response.completed does not end the stream', async () => {
+      const [created, ...others] = responseStartEvents;
+      const markedEvent = { ...created!, response: { ...response, metadata: { a: 'response.completed' } } };
+      const { record } = await fixture.sendAndRead(
+        'responses',
+        sendAndBreak(namedEvents(markedEvent, ...others)),
+      );
       expect(record).toMatchObject({ code: 'stream_interrupted' });
     });
   });
 
-  describe('after the end (B3)', () => {
-    const endless = (text: string, closed: () => void): Script => {
+  describe('Data after the end (B3)', () => {
+    const sendEndlessly = (text: string, closed: () => void): StreamScript => {
       const flood = data(chunk({ content: 'flood '.repeat(1_000) }));
       return (sent) => {
         sent.on('close', closed);
@@ -94,28 +103,28 @@ describe('what is inside a stream decides nothing but by what it says', () => {
 
     test.each([
       ['chat', data(chunk({ content: 'Bern.' }), stop, bareUsage(2), '[DONE]'), 2],
-      ['messages', named(messageStart, ...textBlock('Bern.'), ...messageEnd), 5],
+      ['messages', namedEvents(messageStart, ...textBlock('Bern.'), ...messageEnd), 5],
     ] as const)(
-      '%s: nothing is passed on or charged, and the supplier is left',
+      '%s data after the end is neither passed on nor charged, and the connection is closed',
       async (provider, text, output) => {
-        let leave: () => void = () => undefined;
-        const left = new Promise<void>((resolve) => (leave = resolve));
-        const answer = await house.whole(provider, endless(text, leave));
-        await left;
+        let resolveClosed: () => void = () => undefined;
+        const closed = new Promise<void>((resolve) => (resolveClosed = resolve));
+        const answer = await fixture.sendAndRead(provider, sendEndlessly(text, resolveClosed));
+        await closed;
         expect(answer.text).not.toContain('flood');
         expect(answer.text.length).toBeLessThan(2_000);
         expect(answer.record).toMatchObject({ output_tokens: output, usage_source: 'supplier', code: null });
       },
     );
 
-    test('a supplier that never closes keeps nobody waiting', async () => {
+    test('supplier that never closes does not delay the response', async () => {
       const text = data(chunk({ content: 'Bern.' }), stop, bareUsage(2), '[DONE]');
-      const { record } = await house.whole('chat', (sent) => void sent.write(text));
+      const { record } = await fixture.sendAndRead('chat', (sent) => void sent.write(text));
       expect(record).toMatchObject({ output_tokens: 2, code: null });
     });
   });
 
-  describe('usage', () => {
+  describe('Usage reports in a stream', () => {
     test.each([
       [
         'in every chunk',
@@ -128,22 +137,22 @@ describe('what is inside a stream decides nothing but by what it says', () => {
       ['in the last choice chunk', [chunk({ content: 'a' }), { ...stop, usage: usageOf(3) }]],
       ['after the reason to stop', [chunk({ content: 'a' }), stop, bareUsage(3)]],
       ['twice', [chunk({ content: 'a' }), { ...stop, usage: usageOf(2) }, bareUsage(3)]],
-    ])('%s is the latest', async (_where, events) => {
-      const { record, text } = await house.whole('chat', ending(data(...events, '[DONE]')));
+    ])('latest usage counts: %s', async (_where, events) => {
+      const { record, text } = await fixture.sendAndRead('chat', sendAndEnd(data(...events, '[DONE]')));
       expect(record).toMatchObject({ input_tokens: 11, output_tokens: 3, usage_source: 'supplier' });
       expect(text.match(/"svc":/g)).toHaveLength(1);
     });
 
-    test('before the output covers none of it', async () => {
-      const { record } = await house.whole(
+    test('usage sent before the output does not cover it', async () => {
+      const { record } = await fixture.sendAndRead(
         'chat',
-        ending(data(bareUsage(0), chunk({ content: 'a'.repeat(400) }), stop, '[DONE]')),
+        sendAndEnd(data(bareUsage(0), chunk({ content: 'a'.repeat(400) }), stop, '[DONE]')),
       );
       expect(record).toMatchObject({ input_tokens: 11, output_tokens: 100, usage_source: 'partial' });
     });
   });
 
-  describe('a supplier that breaks off before its usage (B5)', () => {
+  describe('Supplier that breaks off before its usage (B5)', () => {
     test.each<[string, Json]>([
       ['text', { content: 'a'.repeat(400) }],
       ['a refusal', { refusal: 'a'.repeat(400) }],
@@ -158,8 +167,8 @@ describe('what is inside a stream decides nothing but by what it says', () => {
         },
       ],
       ['a transcript', { audio: { id: 'a', transcript: 'a'.repeat(400) } }],
-    ])('%s is charged', async (_what, delta) => {
-      const { record } = await house.whole('chat', breaking(data(chunk(delta))));
+    ])('%s is charged by estimate', async (_what, delta) => {
+      const { record } = await fixture.sendAndRead('chat', sendAndBreak(data(chunk(delta))));
       expect(record).toMatchObject({
         code: 'stream_interrupted',
         usage_source: 'estimated',

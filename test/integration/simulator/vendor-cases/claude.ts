@@ -1,9 +1,9 @@
-import { bounded, closed, open, type VendorCase } from './case';
+import { boundedSchema, closedSchema, openSchema, type VendorCase } from './vendor-case';
 
 const tool = { name: 'count', input_schema: { type: 'object' } };
 const user = { role: 'user', content: 'hello' };
 const format = (schema: object): object => ({ output_config: { format: { type: 'json_schema', schema } } });
-const round = (id: string, before: object[] = []): object => ({
+const toolRound = (id: string, before: object[] = []): object => ({
   tools: [tool],
   messages: [
     user,
@@ -14,7 +14,13 @@ const round = (id: string, before: object[] = []): object => ({
 const thinking = (type: string, more: object = {}): object => ({ thinking: { type, ...more } });
 const budget = (budgetTokens: number): object => thinking('enabled', { budget_tokens: budgetTokens });
 
-const claude = (model: string, rule: string, says: string, breaks: object, keeps: object): VendorCase => ({
+const claudeCase = (
+  model: string,
+  rule: string,
+  says: string,
+  breaks: object,
+  keeps: object,
+): VendorCase => ({
   wire: 'messages',
   model,
   rule,
@@ -25,7 +31,7 @@ const claude = (model: string, rule: string, says: string, breaks: object, keeps
 
 export const claudeCases: readonly VendorCase[] = [
   ...['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-opus-5', 'claude-opus-4-7'].map((model) =>
-    claude(
+    claudeCase(
       model,
       'a type of thinking that the model does not have',
       '"thinking.type.enabled" is not supported for this model. Use',
@@ -34,7 +40,7 @@ export const claudeCases: readonly VendorCase[] = [
     ),
   ),
   ...['claude-opus-5-5', 'claude-fable-5'].map((model) =>
-    claude(
+    claudeCase(
       model,
       'a type of thinking that the model does not have',
       '"thinking.type.disabled" is not supported for this model.',
@@ -42,146 +48,146 @@ export const claudeCases: readonly VendorCase[] = [
       { output_config: { effort: 'low' } },
     ),
   ),
-  claude(
+  claudeCase(
     'claude-opus-4-5',
     'a type of thinking that the model does not have',
     '"thinking.type.adaptive" is not supported for this model.',
     thinking('adaptive'),
     budget(2_000),
   ),
-  claude(
+  claudeCase(
     'claude-haiku-4-5',
     'an effort that the model does not have',
     'This model does not support the effort parameter.',
     { output_config: { effort: 'low' } },
     {},
   ),
-  claude(
+  claudeCase(
     'claude-opus-4-6',
     'an effort that the model does not have',
     'output_config.effort: Input should be',
     { output_config: { effort: 'xhigh' } },
     { output_config: { effort: 'max' } },
   ),
-  claude(
+  claudeCase(
     'claude-opus-5',
     'an effort above high without thinking',
     "output_config.effort 'xhigh' is not supported when thinking is disabled on this model.",
     { ...thinking('disabled'), output_config: { effort: 'xhigh' } },
     { ...thinking('disabled'), output_config: { effort: 'high' } },
   ),
-  claude(
+  claudeCase(
     'claude-sonnet-5',
     'sampling that the model does not take',
     '`temperature` is deprecated for this model.',
     { temperature: 0.2 },
     { temperature: 1 },
   ),
-  claude(
+  claudeCase(
     'claude-opus-5-5',
     'sampling that the model does not take',
     '`top_k` is deprecated for this model.',
     { top_k: 5 },
     {},
   ),
-  claude(
+  claudeCase(
     'claude-sonnet-4-6',
     'two kinds of sampling at once',
     '`temperature` and `top_p` cannot both be specified for this model.',
     { temperature: 0.2, top_p: 0.9 },
     { temperature: 0.2 },
   ),
-  claude(
+  claudeCase(
     'claude-sonnet-4-5',
     'a temperature beside thinking',
     '`temperature` may only be set to 1 when thinking is enabled.',
     { ...budget(2_000), temperature: 0.2 },
     { ...budget(2_000), temperature: 1 },
   ),
-  claude(
+  claudeCase(
     'claude-opus-5-5',
     'a forced tool',
     'tool_choice: type "tool" and "any" are not supported for this model.',
     { tools: [tool], tool_choice: { type: 'any' } },
     { tools: [tool], tool_choice: { type: 'auto' } },
   ),
-  claude(
+  claudeCase(
     'claude-opus-4-5',
     'a forced tool beside thinking',
     'Thinking may not be enabled when tool_choice forces tool use.',
     { ...budget(2_000), tools: [tool], tool_choice: { type: 'tool', name: 'count' } },
     { tools: [tool], tool_choice: { type: 'tool', name: 'count' } },
   ),
-  claude(
+  claudeCase(
     'claude-opus-4-6',
     'a last message of the assistant',
     'This model does not support assistant message prefill. The conversation must end with a user message.',
     { messages: [user, { role: 'assistant', content: 'One' }] },
     { messages: [user, { role: 'assistant', content: 'One' }, user] },
   ),
-  claude(
+  claudeCase(
     'claude-haiku-4-5',
     'more output than the model writes',
     'max_tokens: 64001 > 64000, which is the maximum allowed number of output tokens for claude-haiku-4-5',
     { max_tokens: 64_001 },
     { max_tokens: 64_000 },
   ),
-  claude(
+  claudeCase(
     'claude-haiku-4-5',
     'a budget below the least or not below max_tokens',
     'thinking.enabled.budget_tokens: Input should be greater than or equal to 1024',
     budget(1_023),
     budget(1_024),
   ),
-  claude(
+  claudeCase(
     'claude-haiku-4-5',
     'a budget below the least or not below max_tokens',
     '`max_tokens` must be greater than `thinking.budget_tokens`.',
     budget(4_000),
     budget(3_999),
   ),
-  claude(
+  claudeCase(
     'claude-sonnet-5-5',
     'a schema of the answer with bounds or open objects',
     "output_config.format.schema: For 'integer' type, property 'minimum' is not supported",
-    format(bounded),
-    format(closed),
+    format(boundedSchema),
+    format(closedSchema),
   ),
-  claude(
+  claudeCase(
     'claude-haiku-4-5',
     'a schema of the answer with bounds or open objects',
     "For 'object' type, 'additionalProperties' must be explicitly set to false",
-    format(open),
-    format(closed),
+    format(openSchema),
+    format(closedSchema),
   ),
-  claude(
+  claudeCase(
     'claude-opus-5-5',
     'a strict tool with bounds or open objects',
     "For 'integer' type, property 'minimum' is not supported",
-    { tools: [{ ...tool, input_schema: bounded, strict: true }] },
-    { tools: [{ ...tool, input_schema: bounded }] },
+    { tools: [{ ...tool, input_schema: boundedSchema, strict: true }] },
+    { tools: [{ ...tool, input_schema: boundedSchema }] },
   ),
   ...['', 'c2lnbmVkIGVsc2V3aGVyZQ=='].map((signature) =>
-    claude(
+    claudeCase(
       'claude-opus-5-5',
       'thinking without a signature of the vendor',
       'messages.1.content.0: Invalid `signature` in `thinking` block',
-      round('toolu_1', [{ type: 'thinking', thinking: 'hm', signature }]),
-      round('toolu_1'),
+      toolRound('toolu_1', [{ type: 'thinking', thinking: 'hm', signature }]),
+      toolRound('toolu_1'),
     ),
   ),
-  claude(
+  claudeCase(
     'claude-haiku-4-5',
     'a round of tools that does not begin with thinking',
     'messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.',
-    { ...budget(2_000), ...round('toolu_1') },
-    round('toolu_1'),
+    { ...budget(2_000), ...toolRound('toolu_1') },
+    toolRound('toolu_1'),
   ),
-  claude(
+  claudeCase(
     'claude-opus-5-5',
     'an id of a tool call with other characters',
     "messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
-    round('functions.count:0'),
-    round('functions_count_0'),
+    toolRound('functions.count:0'),
+    toolRound('functions_count_0'),
   ),
 ];

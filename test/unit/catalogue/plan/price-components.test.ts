@@ -10,29 +10,29 @@ function listIn(format: PriceFormat, file: string) {
   const text = readFileSync(join(__dirname, '../../../fixtures/prices', file), 'utf8');
   const { offers, refused, unknownKeys } = format.read(parseExactly(text));
   const rates = new Map(offers.map((offer) => [offer.id, offer.rates]));
-  const leftOf = (model: string): string[] =>
+  const unmappedKeysOf = (model: string): string[] =>
     unknownKeys.filter(({ id }) => id === model).map(({ key }) => key);
-  return { rates, leftOf, refused: new Map(refused.map(({ id, reason }) => [id, reason])) };
+  return { rates, leftOf: unmappedKeysOf, refused: new Map(refused.map(({ id, reason }) => [id, reason])) };
 }
 
-describe('components of a LiteLLM price', () => {
+describe('LiteLLM price components', () => {
   const { rates, leftOf, refused } = listIn(litellmPrices, 'litellm.json');
 
-  test('service tiers are modes with rates of their own, what they leave out is the usual rate, never a cheaper tier', () => {
-    const above = { aboveInputTokens: 272_000 };
+  test('service tiers become modes that default to the standard rate, never to a cheaper tier', () => {
+    const longContext = { aboveInputTokens: 272_000 };
     expect(rates.get('tiers')).toEqual(
       priceRates({
         input: usd('2.5'),
         output: usd('15'),
         cacheRead: usd('0.25'),
-        tiers: [{ ...above, input: usd('5'), output: usd('22.5') }],
+        tiers: [{ ...longContext, input: usd('5'), output: usd('22.5') }],
         modes: {
           'service_tier=flex': {
             rates: {
               input: usd('1.25'),
               output: usd('7.5'),
               cacheRead: usd('0.13'),
-              tiers: [{ ...above, input: usd('2.5'), output: usd('11.25') }],
+              tiers: [{ ...longContext, input: usd('2.5'), output: usd('11.25') }],
             },
           },
           'service_tier=priority': {
@@ -40,7 +40,7 @@ describe('components of a LiteLLM price', () => {
               input: usd('5'),
               output: usd('30'),
               cacheRead: usd('0.25'),
-              tiers: [{ ...above, input: usd('5'), output: usd('30') }],
+              tiers: [{ ...longContext, input: usd('5'), output: usd('30') }],
             },
           },
           'service_tier=batch': {
@@ -48,7 +48,7 @@ describe('components of a LiteLLM price', () => {
               input: usd('1.25'),
               output: usd('7.5'),
               cacheRead: usd('0.25'),
-              tiers: [{ ...above, input: usd('5'), output: usd('22.5') }],
+              tiers: [{ ...longContext, input: usd('5'), output: usd('22.5') }],
             },
           },
         },
@@ -68,7 +68,7 @@ describe('components of a LiteLLM price', () => {
     ]);
   });
 
-  test('a speed and a place are multipliers; writing to the cache for an hour has tiers too', () => {
+  test('speed and region become multipliers, and one-hour cache writes have tiers too', () => {
     expect(rates.get('modes')).toEqual(
       priceRates({
         input: usd('5'),
@@ -82,7 +82,7 @@ describe('components of a LiteLLM price', () => {
     expect(leftOf('modes')).toEqual(['provider_specific_entry.bedrock_invocation_schema']);
   });
 
-  test('grounding is priced by the unit that the list names, and by none where it names none', () => {
+  test('grounding is priced per unit that the list names, or not at all', () => {
     expect(rates.get('paints')).toEqual(
       priceRates({
         input: usd('0.3'),
@@ -101,12 +101,12 @@ describe('components of a LiteLLM price', () => {
     expect(leftOf('prompts')).toEqual(['search_context_cost_per_query']);
   });
 
-  test('pictures are priced by quality and size, by the piece, or by their tokens, never twice', () => {
+  test('images are priced by quality and size, per image, or by tokens, never twice', () => {
     expect(rates.get('brush')).toEqual(
       priceRates({
         images: {
           '1024x1024': parseUsd('0.019922944'),
-          // 0.11999117312, up to the next nano-dollar.
+          // 0.11999117312, rounded up to the next nano-dollar.
           'hd/1024x1792': parseUsd('0.119991174'),
           'standard/1024x1024': parseUsd('0.04'),
         },
@@ -121,7 +121,7 @@ describe('components of a LiteLLM price', () => {
     expect(refused.get('1024-x-1024/50-steps/loose')).toMatch(/50-steps/);
   });
 
-  test('speech and recordings are priced by one unit, and the others are named', () => {
+  test('speech and transcription are priced by one unit, and unused units are reported', () => {
     expect(rates.get('letters')).toEqual(priceRates({ input: usd('15') }));
     expect(rates.get('sound')).toEqual(priceRates({ input: usd('0.6'), audioOutput: usd('12') }));
     expect(leftOf('sound')).toEqual(['output_cost_per_second']);
@@ -136,19 +136,19 @@ describe('components of a LiteLLM price', () => {
   });
 });
 
-describe('components of a price of models.dev', () => {
+describe('models.dev price components', () => {
   const { rates, leftOf, refused } = listIn(modelsDevPrices, 'models-dev.json');
 
-  test('tiers, and modes by the fields that ask for them', () => {
-    const audio = { audioInput: usd('32'), audioOutput: usd('64') };
-    const cache = { reasoning: usd('16'), cacheWrite: usd('3') };
+  test('tiers are read, and modes are read with the fields that request them', () => {
+    const audioRates = { audioInput: usd('32'), audioOutput: usd('64') };
+    const cacheRates = { reasoning: usd('16'), cacheWrite: usd('3') };
     expect(rates.get('wide')).toEqual(
       priceRates({
         input: usd('2.5'),
         output: usd('15'),
         cacheRead: usd('0.25'),
-        ...audio,
-        ...cache,
+        ...audioRates,
+        ...cacheRates,
         tiers: [
           { aboveInputTokens: 272_000, input: usd('5'), output: usd('22.5'), cacheRead: usd('0.5') },
           { aboveInputTokens: 512_000, input: usd('10'), output: usd('30') },
@@ -159,8 +159,8 @@ describe('components of a price of models.dev', () => {
               input: usd('5'),
               output: usd('30'),
               cacheRead: usd('0.25'),
-              ...audio,
-              ...cache,
+              ...audioRates,
+              ...cacheRates,
               tiers: [
                 { aboveInputTokens: 272_000, input: usd('5'), output: usd('30'), cacheRead: usd('0.5') },
                 { aboveInputTokens: 512_000, input: usd('10'), output: usd('30') },
@@ -172,8 +172,8 @@ describe('components of a price of models.dev', () => {
               input: usd('15'),
               output: usd('90'),
               cacheRead: usd('0.25'),
-              ...audio,
-              ...cache,
+              ...audioRates,
+              ...cacheRates,
               tiers: [
                 { aboveInputTokens: 272_000, input: usd('15'), output: usd('90'), cacheRead: usd('0.5') },
                 { aboveInputTokens: 512_000, input: usd('15'), output: usd('90') },
@@ -186,7 +186,7 @@ describe('components of a price of models.dev', () => {
     expect(leftOf('wide')).toEqual(['cost.tiers (hour)', 'experimental.modes.odd']);
   });
 
-  test('speech is priced by tokens of sound, and refused without such a price', () => {
+  test('speech is priced by audio tokens, and rejected without such a price', () => {
     expect(rates.get('voice')).toEqual(priceRates({ input: usd('0.6'), output: usd('12') }));
     expect(refused.get('silent')).toMatch(/tokens of its text alone/);
   });

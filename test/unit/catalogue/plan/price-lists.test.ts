@@ -7,7 +7,7 @@ import { priceRates } from '../../../../src/kernel';
 const litellm = (models: string) => litellmPrices.read(parseExactly(models));
 const modelsDev = (content: string) => modelsDevPrices.read(parseExactly(content));
 
-test('a token price is read from its text: 1e-05, and more digits than a float holds', () => {
+test('token price is read exactly from its text, including 1e-05 and more digits than a float holds', () => {
   const { offers } = litellm(`{
     "small": {"litellm_provider": "one", "mode": "chat", "input_cost_per_token": 1e-05,
               "output_cost_per_token": 0.000000123456789, "cache_read_input_token_cost": "2.5E-6"}
@@ -17,7 +17,7 @@ test('a token price is read from its text: 1e-05, and more digits than a float h
   ]);
 });
 
-test('every field of the map finds its place; samples are skipped and unknown keys counted', () => {
+test('every mapped field is read, samples are skipped and unknown keys are counted', () => {
   const list = litellm(`{
     "sample_spec": {"litellm_provider": "an explanation", "input_cost_per_token": 0},
     "fallback_generalizations": {"one/*": "small"},
@@ -87,7 +87,7 @@ test('every field of the map finds its place; samples are skipped and unknown ke
     ['exact', expect.stringContaining('at most nine decimals')],
     ['half', 'a chat model needs a price of input and of output'],
   ]);
-  // An entry that was refused is named as a whole, so its keys are not.
+  // A rejected entry is reported as one entry, so its keys are not listed.
   expect(list.unknownKeys).toEqual([{ id: 'one/large', provider: 'one', key: 'supports_mind_reading' }]);
 });
 
@@ -102,7 +102,7 @@ const DEV_MODEL = `{
 test.each([
   ['at the root', `{"two": {"id": "two", "models": {"large": ${DEV_MODEL}}}}`],
   ['below "providers"', `{"providers": {"two": {"models": {"large": ${DEV_MODEL}}}}}`],
-])('models.dev, its providers %s', (_where, content) => {
+])('models.dev list is read with its providers %s', (_where, content) => {
   const { offers, unknownKeys, refused } = modelsDev(content);
   expect(refused).toEqual([]);
   expect(offers).toEqual([
@@ -147,7 +147,7 @@ test.each(['[]', '{"a": 5}', '{"a": null}', '{"a": {"models": [1]}}', '7'])(
   },
 );
 
-test('the nearest name is named only when it is near', () => {
+test('closest name is suggested only when it is close', () => {
   expect(findNearest('base_ulr', ['base_url', 'style'])).toBe('base_url');
   expect(findNearest('zzz', ['base_url', 'style'])).toBeUndefined();
 });

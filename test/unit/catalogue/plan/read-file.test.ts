@@ -19,13 +19,13 @@ const advisers = {
   keyFields,
 };
 
-const read = (text: string): FileReading => readGatewayText(text, { environment, folder }, advisers);
-const faultsOf = (text: string): string[] =>
-  read(text).faults.map(({ line, path, problem }) => `${line} ${path}: ${problem}`);
+const readFileText = (text: string): FileReading => readGatewayText(text, { environment, folder }, advisers);
+const issuesOf = (text: string): string[] =>
+  readFileText(text).faults.map(({ line, path, problem }) => `${line} ${path}: ${problem}`);
 const provider = (fields: string): string =>
   `version: 1\nproviders:\n  one:\n    style: openai-style\n    base_url: https://a.example\n${fields}`;
 
-test('every fault is listed at once, with its line and its way from the root', () => {
+test('every issue is listed in one run with its line and path', () => {
   const text = `version: 2
 providers:
   first:
@@ -50,7 +50,7 @@ models:
         - input: 5
 moddels: {}
 `;
-  expect(faultsOf(text)).toEqual([
+  expect(issuesOf(text)).toEqual([
     '23 moddels: is not known here; did you mean "models"?',
     '1 version: expected one of 1',
     `14 models.large.kind: expected one of ${MODEL_KINDS.join(', ')}; did you mean "chat"?`,
@@ -76,35 +76,35 @@ test.each([
   'https://169.254.169.254',
   'file:///etc/passwd',
   'https://a@b.example',
-])('tokens are not renewed at %s either', (address) => {
-  const faults = faultsOf(provider(`    settings: { oauth: { token_url: "${address}" } }\n`));
-  expect(faults).toEqual([
+])('tokens are not refreshed at %s either', (address) => {
+  const issues = issuesOf(provider(`    settings: { oauth: { token_url: "${address}" } }\n`));
+  expect(issues).toEqual([
     expect.stringMatching(/^6 providers\.one\.settings: oauth\.token_url .*SUPPLIER_ALLOW/),
   ]);
 });
 
-test('what people are shown of the faults is sorted by line and says that nothing was changed', () => {
-  const { faults } = read('version: 1\nmodels: []\nproviders: 5\n');
+test('issue report is sorted by line and says that nothing was changed', () => {
+  const { faults } = readFileText('version: 1\nmodels: []\nproviders: 5\n');
   expect(new FileFaults('gateway.yaml', faults).message).toBe(`gateway.yaml has 2 faults:
   gateway.yaml:2  models: expected names with values below them
   gateway.yaml:3  providers: expected names with values below them
 Nothing was changed. docs/gateway-yaml.md describes the format.`);
 });
 
-test('a text that is no YAML is a fault of its line and of nothing else', () => {
-  const faults = faultsOf('version: 1\nproviders:\n  one: {\n');
-  expect(faults).not.toEqual([]);
-  for (const fault of faults) expect(fault).toMatch(/^\d+ : /);
-  expect(faultsOf('version: 1\nversion: 1\n')).toEqual([expect.stringMatching(/^2 : .*unique/)]);
-  expect(faultsOf('')).toEqual(['1 version: is missing: write "version: 1"']);
+test('invalid YAML is a single issue of its line', () => {
+  const issues = issuesOf('version: 1\nproviders:\n  one: {\n');
+  expect(issues).not.toEqual([]);
+  for (const issue of issues) expect(issue).toMatch(/^\d+ : /);
+  expect(issuesOf('version: 1\nversion: 1\n')).toEqual([expect.stringMatching(/^2 : .*unique/)]);
+  expect(issuesOf('')).toEqual(['1 version: is missing: write "version: 1"']);
 });
 
 test.each([
   ['${KEY}', 'canary-secret'],
   ['"${file:key.txt}"', 'from-a-file'],
-])('a secret is what %s stands for', (written, parts) => {
+])('secret is read from %s', (written, parts) => {
   writeFileSync(join(folder, 'key.txt'), 'from-a-file\n');
-  const { desired, faults } = read(provider(`    api_key: ${written}\n`));
+  const { desired, faults } = readFileText(provider(`    api_key: ${written}\n`));
   expect(faults).toEqual([]);
   expect(desired.providers[0]?.credentials[0]?.secret).toEqual({ kind: 'bearer', parts });
 });
@@ -116,14 +116,14 @@ test.each([
   ['"${KEY KEY}"', '"${KEY KEY}" names no environment variable'],
   ['"x${KEY}"', expect.stringContaining('secrets stay out of the file')],
   ['[a]', expect.stringContaining('secrets stay out of the file')],
-])('a secret of %s is a fault that names what is amiss and no secret', (written, problem) => {
-  const { faults } = read(provider(`    api_key: ${written}\n`));
+])('secret of %s is an issue that names the cause without the secret', (written, problem) => {
+  const { faults } = readFileText(provider(`    api_key: ${written}\n`));
   expect(faults).toEqual([{ line: 6, path: 'providers.one.api_key', problem }]);
   expect(JSON.stringify(faults)).not.toContain('canary');
 });
 
-test('references stand anywhere in a text, and $${ for itself', () => {
-  const { desired, faults } = read(
+test('references are resolved anywhere in a text, and a doubled $ escapes one', () => {
+  const { desired, faults } = readFileText(
     'version: 1\nproviders:\n  one:\n    style: openai-style\n    base_url: https://${HOST}/v1\n    settings: { note: "$${HOST}" }\n',
   );
   expect(faults).toEqual([]);
@@ -138,33 +138,33 @@ test.each([
   ['messages-style', '', 'header'],
   ['gemini', '', 'header'],
   ['openai-style', '    settings: { profile: azure }\n', 'header'],
-])('the key of %s%s travels as %s', (style, settings, kind) => {
-  const { desired, faults } = read(
+])('key of %s%s is sent as %s', (style, settings, kind) => {
+  const { desired, faults } = readFileText(
     provider(`${settings}    api_key: \${KEY}\n`).replace('openai-style', style),
   );
   expect(faults).toEqual([]);
   expect(desired.providers[0]?.credentials[0]?.secret.kind).toBe(kind);
 });
 
-test('a credential of several parts is read part by part', () => {
+test('credential of several parts is read part by part', () => {
   const text = provider(
     '    credentials:\n      main:\n        kind: sigv4\n        access_key_id: ${KEY}\n        secret_access_key: ${KEY}\n',
   );
-  expect(read(text).desired.providers[0]?.credentials[0]).toMatchObject({
+  expect(readFileText(text).desired.providers[0]?.credentials[0]).toMatchObject({
     label: 'main',
     secret: { kind: 'sigv4', parts: { accessKeyId: 'canary-secret', secretAccessKey: 'canary-secret' } },
   });
-  expect(faultsOf(text.replace('        secret_access_key: ${KEY}\n', ''))).toEqual([
+  expect(issuesOf(text.replace('        secret_access_key: ${KEY}\n', ''))).toEqual([
     '7 providers.one.credentials.main.secret_access_key: is missing',
   ]);
-  const bedrock = provider('    api_key: ${KEY}\n').replace('openai-style', 'bedrock');
-  expect(faultsOf(bedrock)).toEqual([expect.stringContaining('needs more than a key')]);
+  const bedrockText = provider('    api_key: ${KEY}\n').replace('openai-style', 'bedrock');
+  expect(issuesOf(bedrockText)).toEqual([expect.stringContaining('needs more than a key')]);
 });
 
-test('a certificate of ours is a credential beside the key', () => {
+test('client certificate is a credential next to the key', () => {
   const parts =
     '    credentials:\n      mtls: { kind: client-certificate, certificate: "${KEY}", key: "${KEY}" }\n';
-  const { desired, faults } = read(provider(`    api_key: \${KEY}\n${parts}`));
+  const { desired, faults } = readFileText(provider(`    api_key: \${KEY}\n${parts}`));
   expect(faults).toEqual([]);
   expect(desired.providers[0]?.credentials.map(({ secret }) => secret)).toEqual([
     { kind: 'bearer', parts: 'canary-secret' },
@@ -174,7 +174,7 @@ test('a certificate of ours is a credential beside the key', () => {
 
 test.each([
   ['{ proxy: eu }', []],
-  // HTTP/2 was removed; a file that still has the field is valid.
+  // HTTP/2 support was removed; a file that still has the field is valid.
   ['{ http2: true }', []],
   [
     '{ proxy: "http://10.0.0.1:3128" }',
@@ -183,8 +183,8 @@ test.each([
   ['{ proxy: direct }', []],
   ['{ proxy: us }', ['names "us" as proxy, but EGRESS_PROXIES has eu, asia']],
   ['{ prxy: eu }', ['takes proxy, ca, and no "prxy"']],
-])('the way to a provider is checked (%s)', (egress, problems) => {
-  expect(faultsOf(provider(`    settings: { egress: ${egress} }\n`))).toEqual(
+])('egress settings of a provider are validated (%s)', (egress, problems) => {
+  expect(issuesOf(provider(`    settings: { egress: ${egress} }\n`))).toEqual(
     problems.map((problem) => `6 providers.one.settings: its "egress" ${problem}`),
   );
 });
@@ -194,8 +194,8 @@ test.each([
   ['0.1', 100_000_000n],
   ['"0.123456789"', 123_456_789n],
   ['3', 3_000_000_000n],
-])('a price of %s is read to the last digit', (written, nano) => {
-  const { desired, faults } = read(
+])('price of %s is read exactly', (written, nano) => {
+  const { desired, faults } = readFileText(
     `version: 1\nmodels:\n  m:\n    owned_by: us\n    price: { input: ${written}, output: 0 }\n`,
   );
   expect(faults).toEqual([]);
@@ -221,13 +221,13 @@ test.each([
     'models.m.schedules',
     /two schedules cover 2027-02-01/,
   ],
-])('%s is refused where it stands', (field, path, problem) => {
-  const { faults } = read(`version: 1\nmodels:\n  m:\n    owned_by: us\n    ${field}\n`);
+])('%s is rejected with its line and path', (field, path, problem) => {
+  const { faults } = readFileText(`version: 1\nmodels:\n  m:\n    owned_by: us\n    ${field}\n`);
   expect(faults).toEqual([{ line: 5, path, problem: expect.stringMatching(problem) }]);
 });
 
-test('names that YAML takes for numbers or truth values are names all the same', () => {
-  const { desired, faults } = read(
+test('names that YAML parses as numbers or booleans stay names', () => {
+  const { desired, faults } = readFileText(
     'version: 1\nmodels:\n  4.10: { owned_by: 1.0 }\n  yes: { owned_by: us }\n',
   );
   expect(faults).toEqual([]);
@@ -237,28 +237,30 @@ test('names that YAML takes for numbers or truth values are names all the same',
   ]);
 });
 
-test('anchors may be used, and one that contains itself does no harm', () => {
-  const { desired, faults } = read(
+test('anchors are supported, and a self-referencing anchor is an issue', () => {
+  const { desired, faults } = readFileText(
     'version: 1\nmodels:\n  a: { owned_by: us, price: &low { input: 1, output: 0 } }\n  b: { owned_by: us, price: *low }\n',
   );
   expect(faults).toEqual([]);
   expect(desired.models[1]?.price?.rates.input).toBe(1_000_000_000n);
-  expect(faultsOf(provider('    settings: &all { more: *all }\n'))).not.toEqual([]);
+  expect(issuesOf(provider('    settings: &all { more: *all }\n'))).not.toEqual([]);
 });
 
-test('the examples of the documentation have no faults', () => {
+test('documentation examples have no issues', () => {
   const page = ['gateway-yaml.md', 'prices.md']
     .map((name) => readFileSync(join(__dirname, '../../../../docs', name), 'utf8'))
     .join('\n');
-  const examples = [...page.matchAll(/```yaml\n(.*?)```/gs)].map(([, text = '']) => text);
-  expect(examples.length).toBeGreaterThan(3);
+  const exampleTexts = [...page.matchAll(/```yaml\n(.*?)```/gs)].map(([, text = '']) => text);
+  expect(exampleTexts.length).toBeGreaterThan(3);
   const names = page.matchAll(/\$\{([A-Z_]+)\}/g);
-  const set = Object.fromEntries([...names].map(([, name = '']) => [name, 'something-that-is-set']));
-  for (const text of examples)
-    expect(readGatewayText(text, { environment: set, folder }, advisers).faults).toEqual([]);
+  const environmentOfPage = Object.fromEntries(
+    [...names].map(([, name = '']) => [name, 'something-that-is-set']),
+  );
+  for (const text of exampleTexts)
+    expect(readGatewayText(text, { environment: environmentOfPage, folder }, advisers).faults).toEqual([]);
 });
 
-test('without references a file reads nothing of the machine it is read on', () => {
+test('file without references reads nothing from the environment', () => {
   const text = provider('    api_key: ${KEY}\n    regions: ["${file:/etc/passwd}", "$${plain}"]\n');
   const { desired, faults } = readGatewayText(text, null, advisers);
   expect(faults.map(({ path, problem }) => [path, problem]).toSorted()).toEqual([
@@ -268,7 +270,7 @@ test('without references a file reads nothing of the machine it is read on', () 
   expect(desired.providers[0]).toMatchObject({ regions: ['${plain}'], credentials: [] });
 });
 
-test('a fault in what an operator says of a model is told at its own place', () => {
+test('issue in the declared facts of a model is reported at its own path', () => {
   const text = `${provider('')}
 models:
   large:
@@ -285,15 +287,15 @@ models:
         facts: gpt-6.1-soll
         wire: messages
 `;
-  const known =
+  const knownFacts =
     'window, widened, max_output, thinking, sampling, forced_tools, prefill, chat, chat_refuses, schema, ' +
     'reasoning_history, drops_blocks, pictures, long_context, harmless_fields, rounds, thinks_outside_max_tokens, ' +
     'ends, replaced_by, wire';
-  expect(faultsOf(text)).toEqual([
+  expect(issuesOf(text)).toEqual([
     '19 models.large.lanes[0].facts: nothing is known of a model "gpt-6.1-soll"; did you mean "gpt-6.1-sol"?',
     '20 models.large.lanes[0].wire: expected one of chat, responses',
     '10 models.large.facts.sampling: expected one of free, unless-thinking, refused, ignored',
-    `11 models.large.facts.max_out: is not known here; there are ${known}`,
+    `11 models.large.facts.max_out: is not known here; there are ${knownFacts}`,
     '12 models.large.facts.thinking.can_stop: is missing',
     '13 models.large.facts.thinking.types[1]: expected one of adaptive, between_tools, enabled, disabled',
   ]);

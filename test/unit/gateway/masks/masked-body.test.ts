@@ -10,7 +10,11 @@ const mask = {
 };
 const watch = { failed: () => undefined, slow: () => undefined };
 
-const shown = (operation: GatewayOperation, body: object | string, contentType = 'application/json'): unknown => {
+const shown = (
+  operation: GatewayOperation,
+  body: object | string,
+  contentType = 'application/json',
+): unknown => {
   const run = new MaskRun({ name: 'a/b', mask, onError: 'closed', timeoutMs: 1_000, watch });
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   const masked = maskBody(new AnswerMasks([run], () => undefined), operation, {
@@ -20,31 +24,36 @@ const shown = (operation: GatewayOperation, body: object | string, contentType =
   return contentType === 'application/json' ? JSON.parse(masked) : masked;
 };
 
-test('a recording: its text, without the pieces that repeat it', () => {
-  const said = {
+test('transcription masks its text and omits the segments that repeat it', () => {
+  const transcription = {
     text: 'Pin 1234.',
     duration: 1234.5,
     words: [{ word: '12' }, { word: '34' }],
     segments: [{ text: '1234' }],
   };
-  expect(shown(operations.transcription, said)).toEqual({ ...said, text: 'Pin #.', words: [], segments: [] });
-  expect(shown(operations.transcription, { ...said, text: 'No', segments: [] })).toEqual({
-    ...said,
+  expect(shown(operations.transcription, transcription)).toEqual({
+    ...transcription,
+    text: 'Pin #.',
+    words: [],
+    segments: [],
+  });
+  expect(shown(operations.transcription, { ...transcription, text: 'No', segments: [] })).toEqual({
+    ...transcription,
     text: 'No',
     segments: [],
   });
   expect(shown(operations.translation, 'Pin 1234.', 'text/plain')).toBe('Pin #.');
 });
 
-test('a picture: the prompt that was made of the request, not its bytes', () => {
-  const picture = { created: 1234, data: [{ b64_json: 'ab1234cd', revised_prompt: 'The year 1234' }] };
-  expect(shown(operations.image, picture)).toEqual({
+test('image masks its revised prompt, not its bytes', () => {
+  const imageResponse = { created: 1234, data: [{ b64_json: 'ab1234cd', revised_prompt: 'The year 1234' }] };
+  expect(shown(operations.image, imageResponse)).toEqual({
     created: 1234,
     data: [{ b64_json: 'ab1234cd', revised_prompt: 'The year #' }],
   });
 });
 
-test('documents of a ranking, and no numbers of an embedding or bytes of a sound', () => {
+test('rerank documents are masked, embeddings and speech are not', () => {
   expect(shown(operations.rerank, { results: [{ index: 0, document: { text: '1234' } }] })).toEqual({
     results: [{ index: 0, document: { text: '#' } }],
   });
@@ -54,13 +63,13 @@ test('documents of a ranking, and no numbers of an embedding or bytes of a sound
   expect(shown(operations.speech, '1234', 'audio/mpeg')).toBe('1234');
 });
 
-test('numbers and bytes stay as they were written', () => {
-  const whole =
+test('numbers and bytes keep their original spelling', () => {
+  const original =
     '{"id":"c1234","object":"x","choices":[{"index":0,"message":{"content":"1234"},"odd":12345678901234567890}],"one":1.0}';
   const run = new MaskRun({ name: 'a/b', mask, onError: 'closed', timeoutMs: 1_000, watch });
   const masked = maskBody(new AnswerMasks([run], () => undefined), operations.chat, {
-    body: Buffer.from(whole),
+    body: Buffer.from(original),
     contentType: 'application/json',
   });
-  expect(masked.toString()).toBe(whole.replace('"content":"1234"', '"content":"#"'));
+  expect(masked.toString()).toBe(original.replace('"content":"1234"', '"content":"#"'));
 });

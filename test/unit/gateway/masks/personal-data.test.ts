@@ -11,11 +11,11 @@ import { AnswerMasks } from '../../../../src/gateway/masks/answer-masks';
 import { MaskRun } from '../../../../src/gateway/masks/mask-run';
 import { MaskedStream } from '../../../../src/gateway/masks/masked-stream';
 import { dialects } from '../../../../src/protocol';
-import { Chance } from '../../../system/chance';
+import { SeededRandom } from '../../../system/seeded-random';
 
-const find = spanFinder(finderOf(allKinds), placeholdersWith('a secret of some length'));
-const kindsIn = (text: string): string[] =>
-  find(text).map((span) => `${span.text.slice(1, -8)} ${text.slice(span.start, span.end)}`);
+const findSpans = spanFinder(finderOf(allKinds), placeholdersWith('a secret of some length'));
+const kindsOf = (text: string): string[] =>
+  findSpans(text).map((span) => `${span.text.slice(1, -8)} ${text.slice(span.start, span.end)}`);
 
 const EMAILS = ['jane.doe+news@mail.example.co.uk', 'JÜRGEN@Bücher.example', 'a_b%c@x-y.org'];
 const IBANS = [
@@ -38,9 +38,9 @@ test.each([
   ...IBANS.map((value) => ['iban', value]),
   ...CARDS.map((value) => ['card', value]),
   ...PHONES.map((value) => ['phone', value]),
-])('%s: %s', (kind, value) => {
+])('%s is found in: %s', (kind, value) => {
   for (const text of [value, `Take ${value}, please`, `${value} EUR 20 12/27`, `(${value})`, `x:${value}\n`])
-    expect(kindsIn(text)).toContain(`${kind} ${value}`);
+    expect(kindsOf(text)).toContain(`${kind} ${value}`);
 });
 
 test.each([
@@ -50,31 +50,31 @@ test.each([
   'version 10.20.30-4, 99.95 %, 01-02-2026',
   'not@an, address@ or @user',
   '550e8400-e29b-41d4-a716-446655440000',
-])('nothing is found in %s', (text) => {
-  expect(kindsIn(text)).toEqual([]);
+])('no personal data is found in %s', (text) => {
+  expect(kindsOf(text)).toEqual([]);
 });
 
-test('the same value has the same placeholder, however it is written', () => {
+test('equal values get equal placeholders regardless of spelling', () => {
   const [one, other] = [
-    maskText('DE89370400440532013000', find),
-    maskText('de89 3704 0044 0532 0130 00', find),
+    maskText('DE89370400440532013000', findSpans),
+    maskText('de89 3704 0044 0532 0130 00', findSpans),
   ];
   expect(one).toBe(other);
   expect(one).toMatch(/^\[iban [0-9a-f]{6}\]$/);
-  expect(maskText('a@x.org', find)).not.toBe(maskText('b@x.org', find));
+  expect(maskText('a@x.org', findSpans)).not.toBe(maskText('b@x.org', findSpans));
 });
 
-test('the arguments of a tool call stay JSON', () => {
-  const masked = maskJson('{"to":["a@x.org",4111111111111111],"n":1}', find);
+test('arguments of a tool call stay valid JSON', () => {
+  const masked = maskJson('{"to":["a@x.org",4111111111111111],"n":1}', findSpans);
   expect(JSON.parse(masked)).toEqual({
-    to: [maskText('a@x.org', find), maskText('4111111111111111', find)],
+    to: [maskText('a@x.org', findSpans), maskText('4111111111111111', findSpans)],
     n: 1,
   });
-  expect(maskJson('{"n": 1.0}', find)).toBe('{"n": 1.0}');
-  expect(maskJson('to a@x.org', find)).toBe(maskText('to a@x.org', find));
+  expect(maskJson('{"n": 1.0}', findSpans)).toBe('{"n": 1.0}');
+  expect(maskJson('to a@x.org', findSpans)).toBe(maskText('to a@x.org', findSpans));
 });
 
-test('settings with a fault are told by name', async () => {
+test('invalid settings are reported by name', async () => {
   const { validate } = settings['~standard'];
   expect(await validate({ kinds: 'email,names', secret: 'short' })).toMatchObject({
     issues: [{ path: ['kinds'] }, { path: ['secret'] }],
@@ -93,7 +93,7 @@ const watch = {
 const streamOf = (name: 'chat' | 'messages' | 'responses'): MaskedStream => {
   const run = new MaskRun({
     name: 'personal-data/blank',
-    mask: { longest: MAX_MATCH_LENGTH, find },
+    mask: { longest: MAX_MATCH_LENGTH, find: findSpans },
     onError: 'closed',
     timeoutMs: 60_000,
     watch,
@@ -103,11 +103,11 @@ const streamOf = (name: 'chat' | 'messages' | 'responses'): MaskedStream => {
 
 const event = (fields: { readonly type: string }): string =>
   `event: ${fields.type}\ndata: ${JSON.stringify(fields)}\n\n`;
-const at = { item_id: 'm', output_index: 0, content_index: 0 };
+const itemPosition = { item_id: 'm', output_index: 0, content_index: 0 };
 const choice = (delta: object, finish_reason: string | null = null): string =>
   `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
 
-/** The events of a text that comes in these pieces. */
+/** Events of a text that arrives in the given pieces. */
 const events = {
   chat: (pieces: readonly string[]) => [
     ...pieces.map((content) => choice({ content })),
@@ -123,8 +123,8 @@ const events = {
     event({ type: 'message_stop' }),
   ],
   responses: (pieces: readonly string[]) => [
-    ...pieces.map((delta) => event({ type: 'response.output_text.delta', ...at, ...{ delta } })),
-    event({ type: 'response.output_text.done', ...at, ...{ text: pieces.join('') } }),
+    ...pieces.map((delta) => event({ type: 'response.output_text.delta', ...itemPosition, ...{ delta } })),
+    event({ type: 'response.output_text.done', ...itemPosition, ...{ text: pieces.join('') } }),
     event({
       type: 'response.completed',
       ...{
@@ -137,8 +137,8 @@ const events = {
   ],
 };
 
-/** The text as a client puts it together. */
-const textIn = (stream: string): string =>
+/** Reassembles the text as a client does. */
+const textOf = (stream: string): string =>
   [...stream.matchAll(/"(?:content|text|delta)":("(?:[^"\\]|\\.)*")/g)]
     .map(([, text]) => JSON.parse(text!) as string)
     .join('');
@@ -160,41 +160,42 @@ const WORDS = [
   '— ',
 ];
 
-test('in 10,000 streams of three dialects, cut at every place, no personal data leaves', () => {
-  const chance = new Chance(38);
+test('personal data never leaves in 10,000 streams of three dialects cut at every position', () => {
+  const randomSource = new SeededRandom(38);
   const data = [...EMAILS, ...IBANS, ...CARDS, ...PHONES];
   let count = 0;
-  for (let place = 0; count < 10_000; place += 1) {
-    const value = chance.pick(data);
+  for (let position = 0; count < 10_000; position += 1) {
+    const value = randomSource.pick(data);
     const words = (): string =>
-      Array.from({ length: chance.whole(0, 30) }, () => chance.pick(WORDS)).join('');
+      Array.from({ length: randomSource.integer(0, 30) }, () => randomSource.pick(WORDS)).join('');
     const [before, behind] = [`${words()} `, ` ${words()}`];
     const text = before + value + behind;
-    const expected = maskText(text, find);
+    const expected = maskText(text, findSpans);
     for (const [name, write] of Object.entries(events) as [keyof typeof events, typeof events.chat][]) {
-      // Every place within the value is cut at in turn; every fourth stream comes character by character.
-      const cut = before.length + (place % (value.length + 1));
+      // Cuts iterate over every position within the value; every fourth stream arrives character by character.
+      const cut = before.length + (position % (value.length + 1));
       const pieces = count % 4 === 0 ? text.split('') : [text.slice(0, cut), text.slice(cut)];
       const stream = streamOf(name);
-      const shown = write(pieces).map((each) => stream.take(Buffer.from(each)).toString());
-      const out = textIn(shown.join(''));
-      if (out.includes(value) || shown.join('').includes(JSON.stringify(value).slice(1, -1)))
+      const outputs = write(pieces).map((each) => stream.take(Buffer.from(each)).toString());
+      const maskedOutput = textOf(outputs.join(''));
+      if (maskedOutput.includes(value) || outputs.join('').includes(JSON.stringify(value).slice(1, -1)))
         throw new Error(`${value} left in ${name} at ${cut}`);
       const repeats = name === 'responses' ? 3 : 1;
-      expect(out).toBe(expected.repeat(repeats));
+      expect(maskedOutput).toBe(expected.repeat(repeats));
       count += 1;
     }
   }
   expect(count).toBeGreaterThanOrEqual(10_000);
 });
 
-test('no find is longer than the mask says, with what has to follow it', () => {
-  const long = [
+test('match with its required context never exceeds the declared maximum length', () => {
+  const longValues = [
     `${'a'.repeat(99)}@${'b.'.repeat(99)}${'c'.repeat(99)}`,
     `+${'1 ()'.repeat(99)}`,
     '4 '.repeat(99),
     `GB82${' A'.repeat(99)}`,
     '𝐣'.repeat(99) + '@x.org',
   ];
-  for (const text of long) for (const { start, end } of find(text)) expect(end - start).toBeLessThan(MAX_MATCH_LENGTH);
+  for (const text of longValues)
+    for (const { start, end } of findSpans(text)) expect(end - start).toBeLessThan(MAX_MATCH_LENGTH);
 });

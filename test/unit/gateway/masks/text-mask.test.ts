@@ -2,7 +2,7 @@ import type { Mask, MaskedSpan } from '#extension';
 import { JsonMask } from '../../../../src/gateway/masks/json-mask';
 import { MaskError, MaskRun } from '../../../../src/gateway/masks/mask-run';
 import { type PieceMask, TextMask } from '../../../../src/gateway/masks/text-mask';
-import { Chance } from '../../../system/chance';
+import { SeededRandom } from '../../../system/seeded-random';
 
 const watch = { failed: () => undefined, slow: () => undefined };
 
@@ -19,9 +19,9 @@ const finder = (pattern: RegExp, longest: number, text: string | ((match: string
     })),
 });
 
-const replaced = (text: string, pattern: RegExp, by: string): string => text.replaceAll(pattern, by);
+const replaceAllIn = (text: string, pattern: RegExp, by: string): string => text.replaceAll(pattern, by);
 
-const inPieces = (mask: PieceMask, pieces: readonly string[]): string =>
+const maskPieces = (mask: PieceMask, pieces: readonly string[]): string =>
   pieces.map((piece) => mask.push(piece)).join('') + mask.end();
 
 function piecesOf(text: string, random: () => number, longest: number): string[] {
@@ -48,61 +48,62 @@ const patterns: readonly [RegExp, number][] = [
 ];
 
 test.each(patterns)('%s masks a text the same however it is cut', (pattern, longest) => {
-  const chance = new Chance(38);
-  const random = (): number => chance.next();
-  for (let round = 0; round < 60; round += 1) {
+  const randomSource = new SeededRandom(38);
+  const random = (): number => randomSource.next();
+  for (let iteration = 0; iteration < 60; iteration += 1) {
     const text = textOf(random, 5 + Math.floor(random() * 900));
-    const expected = replaced(text, pattern, '[-]');
-    const run = (): TextMask => new TextMask([runOf(finder(pattern, longest, '[-]'))]);
-    expect(inPieces(run(), [text])).toBe(expected);
-    for (const size of [1, 2, 7, 200]) expect(inPieces(run(), piecesOf(text, random, size))).toBe(expected);
+    const expected = replaceAllIn(text, pattern, '[-]');
+    const createMask = (): TextMask => new TextMask([runOf(finder(pattern, longest, '[-]'))]);
+    expect(maskPieces(createMask(), [text])).toBe(expected);
+    for (const size of [1, 2, 7, 200])
+      expect(maskPieces(createMask(), piecesOf(text, random, size))).toBe(expected);
   }
 });
 
-test('every place to cut a text in two gives the same', () => {
+test('every position to cut a text in two gives the same result', () => {
   const text = 'Ring 😀+49 151 23456789😀 or write to jane.doe@example.com😀, 漢字 42.';
   const pattern = /\+\d[\d ]{6,14}\d|[\w.]{1,32}@[\w.]{1,32}\w/g;
   for (let at = 0; at <= text.length; at += 1) {
     const mask = new TextMask([runOf(finder(pattern, 66, '[-]'))]);
-    expect(inPieces(mask, [text.slice(0, at), text.slice(at)])).toBe(replaced(text, pattern, '[-]'));
+    expect(maskPieces(mask, [text.slice(0, at), text.slice(at)])).toBe(replaceAllIn(text, pattern, '[-]'));
   }
 });
 
-test('no piece that goes out ends in half a character', () => {
+test('no output piece ends in half a surrogate pair', () => {
   const mask = new TextMask([runOf(finder(/x/g, 1, '-'))]);
-  const out = [...'😀😀😀'.split('').map((half) => mask.push(half)), mask.end()];
-  expect(out.join('')).toBe('😀😀😀');
-  for (const piece of out) expect(piece.isWellFormed()).toBe(true);
+  const outputs = [...'😀😀😀'.split('').map((half) => mask.push(half)), mask.end()];
+  expect(outputs.join('')).toBe('😀😀😀');
+  for (const piece of outputs) expect(piece.isWellFormed()).toBe(true);
 });
 
-test('each mask looks at what the one before made of the text', () => {
-  const chance = new Chance(7);
-  const random = (): number => chance.next();
+test('each mask reads the output of the previous one', () => {
+  const randomSource = new SeededRandom(7);
+  const random = (): number => randomSource.next();
   const masks = [finder(/ab?/g, 2, '1'), finder(/1{2}/g, 2, 'b '), finder(/b (?=b|$)/g, 3, '')];
-  for (let round = 0; round < 200; round += 1) {
+  for (let iteration = 0; iteration < 200; iteration += 1) {
     const text = textOf(random, 400);
     const expected = text.replaceAll(/ab?/g, '1').replaceAll(/1{2}/g, 'b ');
-    const two = masks.slice(0, 2);
-    const whole = inPieces(new TextMask(two.map((mask) => runOf(mask))), [text]);
-    expect(whole).toBe(expected);
-    const all = (): TextMask => new TextMask(masks.map((mask) => runOf(mask)));
-    expect(inPieces(all(), piecesOf(text, random, 5))).toBe(inPieces(all(), [text]));
+    const firstTwo = masks.slice(0, 2);
+    const completeOutput = maskPieces(new TextMask(firstTwo.map((mask) => runOf(mask))), [text]);
+    expect(completeOutput).toBe(expected);
+    const createAll = (): TextMask => new TextMask(masks.map((mask) => runOf(mask)));
+    expect(maskPieces(createAll(), piecesOf(text, random, 5))).toBe(maskPieces(createAll(), [text]));
   }
 });
 
-test('what is held back is no longer than the longest match', () => {
+test('held-back text is no longer than the longest match', () => {
   const mask = new TextMask([runOf(finder(/never/g, 10, ''))]);
-  let out = '';
+  let output = '';
   for (let at = 0; at < 500; at += 1) {
-    out += mask.push('x');
-    expect(at + 1 - out.length).toBeLessThanOrEqual(10);
+    output += mask.push('x');
+    expect(at + 1 - output.length).toBeLessThanOrEqual(10);
   }
 });
 
-describe('a mask that answers rubbish', () => {
+describe('Mask with invalid results', () => {
   const span = (start: unknown, end: unknown, text: unknown = ''): MaskedSpan =>
     ({ start, end, text }) as MaskedSpan;
-  const rubbish: readonly [string, () => unknown][] = [
+  const invalidResults: readonly [string, () => unknown][] = [
     [
       'throws',
       () => {
@@ -129,27 +130,28 @@ describe('a mask that answers rubbish', () => {
     ['has no span', () => [null]],
   ];
 
-  test.each(rubbish)('%s: closed ends the answer', (_what, find) => {
+  test.each(invalidResults)('%s ends the response when onError is closed', (_what, find) => {
     const mask = new TextMask([runOf({ longest: 8, find: find as Mask['find'] })]);
-    expect(() => inPieces(mask, ['some text that is long enough'])).toThrow(MaskError);
+    expect(() => maskPieces(mask, ['some text that is long enough'])).toThrow(MaskError);
   });
 
-  test.each(rubbish)('%s: open lets the text pass from there on', (_what, find) => {
+  test.each(invalidResults)('%s passes the remaining text unmasked when onError is open', (_what, find) => {
     const run = runOf({ longest: 8, find: find as Mask['find'] }, 'open');
-    expect(inPieces(new TextMask([run]), ['some text ', 'that is long', ' enough'])).toBe(
+    expect(maskPieces(new TextMask([run]), ['some text ', 'that is long', ' enough'])).toBe(
       'some text that is long enough',
     );
     expect(run.verdict).toBe('failed');
   });
 
-  test('replacements may not grow without end', () => {
+  test('replacements are limited in length', () => {
     const mask = new TextMask([runOf(finder(/\S/g, 1, 'x'.repeat(60_000)))]);
     expect(() => mask.push('y'.repeat(1_000))).toThrow(MaskError);
   });
 });
 
-describe('the JSON of a tool call', () => {
-  const numbers = (): JsonMask => new JsonMask([runOf(finder(/\d{6,9}|jane@x\.org|😀!/gu, 10, '["-"]'))]);
+describe('Tool-call JSON mask', () => {
+  const createJsonMask = (): JsonMask =>
+    new JsonMask([runOf(finder(/\d{6,9}|jane@x\.org|😀!/gu, 10, '["-"]'))]);
   const cases: readonly [string, unknown][] = [
     [
       String.raw`{"a":"call 1234567","b":[1234567,12.5,-1e3,true,null],"jane@x.org":{}}`,
@@ -163,8 +165,8 @@ describe('the JSON of a tool call', () => {
 
   test.each(cases)('%s stays JSON however it is cut', (text, expected) => {
     for (let at = 0; at <= text.length; at += 1)
-      expect(JSON.parse(inPieces(numbers(), [text.slice(0, at), text.slice(at)]))).toEqual(expected);
-    expect(JSON.parse(inPieces(numbers(), text.split('')))).toEqual(expected);
+      expect(JSON.parse(maskPieces(createJsonMask(), [text.slice(0, at), text.slice(at)]))).toEqual(expected);
+    expect(JSON.parse(maskPieces(createJsonMask(), text.split('')))).toEqual(expected);
   });
 
   test.each([
@@ -176,20 +178,20 @@ describe('the JSON of a tool call', () => {
     '[1234567 1]',
     '{"a":"jane@x.org',
     String.raw`{"a":"jane\u0040x.org`,
-  ])('what is none is masked as text: %s', (text) => {
-    const whole = inPieces(numbers(), [text]);
-    expect(whole).not.toMatch(/1234567|jane@/);
+  ])('invalid JSON is masked as text: %s', (text) => {
+    const completeOutput = maskPieces(createJsonMask(), [text]);
+    expect(completeOutput).not.toMatch(/1234567|jane@/);
     for (let at = 0; at <= text.length; at += 1)
-      expect(inPieces(numbers(), [text.slice(0, at), text.slice(at)])).toBe(whole);
+      expect(maskPieces(createJsonMask(), [text.slice(0, at), text.slice(at)])).toBe(completeOutput);
   });
 
-  test('a number without end is no number', () => {
+  test('unterminated number is not treated as a number', () => {
     const text = `{"n":${'7'.repeat(20_000)}}`;
-    expect(inPieces(numbers(), text.split(''))).not.toContain('7777777777');
+    expect(maskPieces(createJsonMask(), text.split(''))).not.toContain('7777777777');
   });
 
-  test('nothing of it is changed where nothing matches', () => {
+  test('JSON is unchanged when nothing matches', () => {
     const text = '{"a" : ["x", 1.50, {"b":null}],\n "c":"é😀"}';
-    expect(inPieces(numbers(), text.split(''))).toBe(text);
+    expect(maskPieces(createJsonMask(), text.split(''))).toBe(text);
   });
 });

@@ -16,7 +16,7 @@ const perMillion = (dollars: number): bigint => BigInt(dollars) * 1_000_000_000n
 
 const rate = fc.bigInt({ min: 0n, max: 100_000_000_000n });
 const optional = fc.option(rate);
-const plain = fc
+const plainPrice = fc
   .record({
     input: rate,
     output: rate,
@@ -32,25 +32,25 @@ const plain = fc
   })
   .map((rates) => priceRates(rates));
 
-/** Tiers that multiply every rate of the base, so that they rise as they have to. */
-const tiered = fc
-  .tuple(plain, fc.uniqueArray(fc.integer({ min: 1, max: 2_000 }), { maxLength: 3 }))
+/** Tiers that multiply every rate of the base, so that they rise monotonically. */
+const tieredPrice = fc
+  .tuple(plainPrice, fc.uniqueArray(fc.integer({ min: 1, max: 2_000 }), { maxLength: 3 }))
   .map(([base, thresholds]) => {
     const tiers = [...thresholds]
       .sort((a, b) => a - b)
       .map((aboveInputTokens, index) => {
-        const times = (value: bigint | null): bigint | null => value && value * BigInt(index + 2);
+        const scaled = (value: bigint | null): bigint | null => value && value * BigInt(index + 2);
         return {
           aboveInputTokens,
-          input: times(base.input),
-          output: times(base.output),
-          cacheRead: times(base.cacheRead),
-          cacheWrite: times(base.cacheWrite),
-          cacheWriteLong: times(base.cacheWriteLong),
-          reasoning: times(base.reasoning),
-          audioInput: times(base.audioInput),
-          audioOutput: times(base.audioOutput),
-          image: times(base.image),
+          input: scaled(base.input),
+          output: scaled(base.output),
+          cacheRead: scaled(base.cacheRead),
+          cacheWrite: scaled(base.cacheWrite),
+          cacheWriteLong: scaled(base.cacheWriteLong),
+          reasoning: scaled(base.reasoning),
+          audioInput: scaled(base.audioInput),
+          audioOutput: scaled(base.audioOutput),
+          image: scaled(base.image),
         };
       });
     return priceRates({ ...base, tiers });
@@ -79,8 +79,8 @@ function boundAround(
   };
 }
 
-describe('costOf', () => {
-  test('adds the buckets up at their own rates', () => {
+describe('Cost of usage', () => {
+  test('adds up the buckets at their own rates', () => {
     const price = priceRates({
       input: perMillion(3),
       output: perMillion(15),
@@ -109,7 +109,7 @@ describe('costOf', () => {
     expect(cost({})).toBe(0n);
   });
 
-  test.each(USAGE_BUCKETS)('%s is kept, counted, priced and held for', (bucket) => {
+  test.each(USAGE_BUCKETS)('%s is stored, counted, priced and held', (bucket) => {
     const price = priceRates({ input: perMillion(1), output: perMillion(1) });
     const usage = usageOf({ [bucket]: 7 });
     expect(usage[bucket]).toBe(7);
@@ -119,7 +119,7 @@ describe('costOf', () => {
     expect(maxCostOf(boundAround(usage), [price])).toBe(7_000n);
   });
 
-  test('a bucket without a rate costs what its token would have cost otherwise', () => {
+  test('bucket without a rate is charged at the rate of the ordinary token', () => {
     const price = priceRates({ input: perMillion(2), output: perMillion(8), cacheWrite: perMillion(3) });
     const cost = (part: Partial<UsageCounts>): bigint => costOf(usageOf(part), price);
     expect(cost({ cacheReadTokens: 10 })).toBe(20_000n);
@@ -130,17 +130,17 @@ describe('costOf', () => {
     expect(cost({ cacheWriteLongTokens: 10 })).toBe(30_000n);
   });
 
-  test('is rounded up once, at the end', () => {
+  test('is rounded up once at the end', () => {
     const price = priceRates({ input: 400_000n, output: 400_000n });
     expect(costOf(usageOf({ inputTokens: 1 }), price)).toBe(1n);
     expect(costOf(usageOf({ inputTokens: 1, outputTokens: 1 }), price)).toBe(1n);
     expect(costOf(usageOf({ inputTokens: 2, outputTokens: 1 }), price)).toBe(2n);
-    const mixed = priceRates({ input: 500_000n, perMinuteNano: 30_000n });
-    expect(costOf(usageOf({ inputTokens: 1, audioMilliseconds: 1 }), mixed)).toBe(1n);
-    expect(costOf(usageOf({ inputTokens: 1, audioMilliseconds: 2 }), mixed)).toBe(2n);
+    const mixedPrice = priceRates({ input: 500_000n, perMinuteNano: 30_000n });
+    expect(costOf(usageOf({ inputTokens: 1, audioMilliseconds: 1 }), mixedPrice)).toBe(1n);
+    expect(costOf(usageOf({ inputTokens: 1, audioMilliseconds: 2 }), mixedPrice)).toBe(2n);
   });
 
-  test('a tier prices the whole request, once its threshold is exceeded', () => {
+  test('tier prices the entire request once its threshold is exceeded', () => {
     const price = priceRates({
       input: perMillion(1),
       output: perMillion(4),
@@ -157,40 +157,40 @@ describe('costOf', () => {
     expect(cost(501, 0)).toBe(1_503_000n + 60_000n);
   });
 
-  test('never falls when any quantity grows', () => {
+  test('never decreases when any quantity grows', () => {
     fc.assert(
       fc.property(
-        tiered,
+        tieredPrice,
         counts,
         fc.constantFrom(...USAGE_BUCKETS, 'calls', 'audioMilliseconds'),
         quantity,
         (price, usage, bucket, more) => {
-          const grown = { ...usage, [bucket]: usage[bucket] + more };
-          expect(costOf(grown, price)).toBeGreaterThanOrEqual(costOf(usage, price));
+          const grownUsage = { ...usage, [bucket]: usage[bucket] + more };
+          expect(costOf(grownUsage, price)).toBeGreaterThanOrEqual(costOf(usage, price));
         },
       ),
     );
   });
 
-  test('splitting a request never makes it cheaper below the first tier', () => {
+  test('splitting a request is never cheaper below the first tier', () => {
     fc.assert(
-      fc.property(plain, counts, counts, (price, one, other) => {
-        const both = { ...one };
+      fc.property(plainPrice, counts, counts, (price, one, other) => {
+        const combined = { ...one };
         for (const name of [...USAGE_BUCKETS, 'calls', 'audioMilliseconds'] as const) {
-          Object.assign(both, { [name]: one[name] + other[name] });
+          Object.assign(combined, { [name]: one[name] + other[name] });
         }
-        expect(costOf(one, price) + costOf(other, price)).toBeGreaterThanOrEqual(costOf(both, price));
+        expect(costOf(one, price) + costOf(other, price)).toBeGreaterThanOrEqual(costOf(combined, price));
       }),
     );
   });
 
-  test('is exact: a million requests of one token differ from their sum by nothing at a whole rate', () => {
+  test('is exact: a million requests of one token cost the same as their sum at a whole rate', () => {
     const price = priceRates({ input: 150_000_000n });
     expect(costOf(usageOf({ inputTokens: 1 }), price) * 1_000_000n).toBe(150_000_000n);
   });
 });
 
-describe('the worked example of docs/prices.md', () => {
+describe('Worked example of docs/prices.md', () => {
   const price = priceRates({
     input: perMillion(3),
     output: perMillion(15),
@@ -209,51 +209,53 @@ describe('the worked example of docs/prices.md', () => {
 
   test('costs $0.01995', () => expect(costOf(usage, price)).toBe(19_950_000n));
 
-  test('is held at $0.087', () => {
+  test('holds $0.087', () => {
     const bound = { inputTokens: 12_000, maxOutputTokens: 1_000 };
     expect(maxCostOf(bound, [price])).toBe(87_000_000n);
   });
 
-  test('gets 3,200 tokens of output for $0.12', () => {
+  test('allows 3,200 output tokens for $0.12', () => {
     expect(maxAffordableOutput(120_000_000n, { inputTokens: 12_000 }, [price])).toBe(3_200);
   });
 });
 
-describe('boundOf', () => {
-  test('no usage within the bound costs more, on any of the prices', () => {
+describe('Cost bound', () => {
+  test('is at least the cost of any usage within it, at any of the prices', () => {
     fc.assert(
       fc.property(
-        fc.array(tiered, { minLength: 1, maxLength: 3 }),
+        fc.array(tieredPrice, { minLength: 1, maxLength: 3 }),
         counts,
         quantity,
         quantity,
         (prices, usage, in_, out) => {
-          const around = boundAround(usage);
-          const wider = {
-            ...around,
-            inputTokens: around.inputTokens + in_,
-            maxOutputTokens: around.maxOutputTokens + out,
+          const tightBound = boundAround(usage);
+          const widerBound = {
+            ...tightBound,
+            inputTokens: tightBound.inputTokens + in_,
+            maxOutputTokens: tightBound.maxOutputTokens + out,
           };
-          const bound = maxCostOf(wider, prices);
+          const bound = maxCostOf(widerBound, prices);
           for (const price of prices) expect(bound).toBeGreaterThanOrEqual(costOf(usage, price));
         },
       ),
     );
   });
 
-  test('is reached by the dearest use, so nothing is held in vain', () => {
-    const cheap = priceRates({ input: perMillion(1), output: perMillion(2), perCallNano: 5n });
-    const dear = priceRates({
+  test('is reached by the most expensive usage, so holds are not excessive', () => {
+    const cheapPrice = priceRates({ input: perMillion(1), output: perMillion(2), perCallNano: 5n });
+    const expensivePrice = priceRates({
       input: perMillion(2),
       cacheWriteLong: perMillion(4),
       output: perMillion(3),
       perCallNano: 7n,
     });
-    const worst = usageOf({ cacheWriteLongTokens: 10, outputTokens: 20 });
-    expect(maxCostOf({ inputTokens: 10, maxOutputTokens: 20 }, [cheap, dear])).toBe(costOf(worst, dear));
+    const worstUsage = usageOf({ cacheWriteLongTokens: 10, outputTokens: 20 });
+    expect(maxCostOf({ inputTokens: 10, maxOutputTokens: 20 }, [cheapPrice, expensivePrice])).toBe(
+      costOf(worstUsage, expensivePrice),
+    );
   });
 
-  test('counts what a supplier may sell, whether or not the request asks for it', () => {
+  test('includes everything that a supplier can charge, even if the request does not ask for it', () => {
     const price = priceRates({
       input: perMillion(1),
       output: perMillion(2),
@@ -264,7 +266,7 @@ describe('boundOf', () => {
     expect(maxCostOf(bound, [price])).toBe(120_000_000n);
   });
 
-  test('counts only the tiers that can be reached', () => {
+  test('includes only the tiers that can be reached', () => {
     const price = priceRates({
       input: perMillion(1),
       tiers: [{ aboveInputTokens: 100, input: perMillion(5) }],
@@ -274,34 +276,34 @@ describe('boundOf', () => {
   });
 });
 
-describe('outputThatFits', () => {
-  test('is the largest output whose bound is paid for', () => {
+describe('Affordable output', () => {
+  test('is the largest output whose bound is covered', () => {
     fc.assert(
       fc.property(
-        fc.array(tiered, { minLength: 1, maxLength: 3 }),
+        fc.array(tieredPrice, { minLength: 1, maxLength: 3 }),
         quantity,
         fc.bigInt({ min: 0n, max: 10n ** 12n }),
         (prices, inputTokens, nano) => {
-          const fits = maxAffordableOutput(nano, { inputTokens }, prices);
+          const affordableTokens = maxAffordableOutput(nano, { inputTokens }, prices);
           const bound = (maxOutputTokens: number): bigint =>
             maxCostOf({ inputTokens, maxOutputTokens }, prices);
-          if (fits === null) {
+          if (affordableTokens === null) {
             expect(bound(0)).toBeGreaterThan(nano);
           } else {
-            expect(bound(fits)).toBeLessThanOrEqual(nano);
-            if (fits < 1_000_000_000) expect(bound(fits + 1)).toBeGreaterThan(nano);
+            expect(bound(affordableTokens)).toBeLessThanOrEqual(nano);
+            if (affordableTokens < 1_000_000_000) expect(bound(affordableTokens + 1)).toBeGreaterThan(nano);
           }
         },
       ),
     );
   });
 
-  test('a free output is bounded all the same', () => {
+  test('is limited even if output is free', () => {
     expect(maxAffordableOutput(0n, { inputTokens: 5 }, [priceRates({})])).toBe(1_000_000_000);
   });
 });
 
-describe('priceRates', () => {
+describe('Price rates', () => {
   const refusals: [string, Parameters<typeof priceRates>[0]][] = [
     ['a negative rate', { input: -1n }],
     ['a rate beyond a dollar a token', { output: 1_000_000_000_000_001n }],
@@ -312,11 +314,11 @@ describe('priceRates', () => {
     ['a tier below a fallback', { output: 5n, tiers: [{ aboveInputTokens: 9, reasoning: 4n }] }],
   ];
 
-  test.each(refusals)('refuses %s', (_what, rates) => {
+  test.each(refusals)('reject %s', (_what, rates) => {
     expect(() => priceRates(rates)).toThrow(expect.objectContaining({ code: 'validation_error' }));
   });
 
-  test('cannot be changed afterwards', () => {
+  test('are immutable', () => {
     const price: { input: bigint } = priceRates({ input: 1n });
     expect(() => {
       price.input = 2n;
@@ -324,29 +326,31 @@ describe('priceRates', () => {
   });
 });
 
-describe('a share of a price is paid', () => {
+describe('Factor on a price', () => {
   const factor = fc.integer({ min: 0, max: 10_000_000 });
 
-  test('is the exact cost times the factor, rounded up once, and never beyond the bound that was held for it', () => {
+  test('multiplies the exact cost, rounds up once and never exceeds the held bound', () => {
     fc.assert(
-      fc.property(tiered, counts, factor, (price, usage, paid) => {
+      fc.property(tieredPrice, counts, factor, (price, usage, paid) => {
         const cost = costOf(usage, price, paid);
-        // The same times a million is as exact as six more decimals.
-        const whole = costOf(usage, price);
-        expect(cost * 1_000_000n).toBeGreaterThanOrEqual((whole - 1n) * BigInt(paid));
-        expect(cost * 1_000_000n).toBeLessThan(whole * BigInt(paid) + 1_000_000n);
-        const around = boundAround(usage);
-        expect(maxCostOf(around, [price], paid)).toBeGreaterThanOrEqual(cost);
-        const fits = maxAffordableOutput(cost, { ...around }, [price], paid);
-        if (fits !== null)
-          expect(maxCostOf({ ...around, maxOutputTokens: fits }, [price], paid)).toBeLessThanOrEqual(cost);
+        // Multiplying the price by a million is as exact as six more decimal places.
+        const fullCost = costOf(usage, price);
+        expect(cost * 1_000_000n).toBeGreaterThanOrEqual((fullCost - 1n) * BigInt(paid));
+        expect(cost * 1_000_000n).toBeLessThan(fullCost * BigInt(paid) + 1_000_000n);
+        const tightBound = boundAround(usage);
+        expect(maxCostOf(tightBound, [price], paid)).toBeGreaterThanOrEqual(cost);
+        const affordableTokens = maxAffordableOutput(cost, { ...tightBound }, [price], paid);
+        if (affordableTokens !== null)
+          expect(
+            maxCostOf({ ...tightBound, maxOutputTokens: affordableTokens }, [price], paid),
+          ).toBeLessThanOrEqual(cost);
       }),
     );
   });
 
-  test('a factor of one is the price itself', () => {
+  test('factor of one is the price itself', () => {
     fc.assert(
-      fc.property(tiered, counts, (price, usage) => {
+      fc.property(tieredPrice, counts, (price, usage) => {
         expect(costOf(usage, price, 1_000_000)).toBe(costOf(usage, price));
         expect(costOf(usage, price, 0)).toBe(0n);
       }),

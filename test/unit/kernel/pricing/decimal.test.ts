@@ -7,17 +7,17 @@ test.each([
   ['0.000000001', 1n],
   ['1.5e-1', 150_000_000n],
   ['0', 0n],
-])('%s dollars a million', (text, rate) => expect(parseUsdPerMillion(text)).toBe(rate));
+])('%s dollars per million parses exactly', (text, rate) => expect(parseUsdPerMillion(text)).toBe(rate));
 
 test.each([
   ['1.5e-07', 150_000_000n],
   ['0.00000015', 150_000_000n],
   ['1.25E-06', 1_250_000_000n],
   ['0', 0n],
-])('%s dollars a token', (text, rate) => expect(parseUsdPerToken(text)).toBe(rate));
+])('%s dollars per token parses exactly', (text, rate) => expect(parseUsdPerToken(text)).toBe(rate));
 
 test.each(['', '-1', 'free', '1,5', '0x10', 'NaN', 'Infinity', '1e', '1e999', '0.0000000001', '1 000'])(
-  'refuses %p',
+  'rejects %p',
   (text) => {
     const refusal = expect.objectContaining({ code: 'validation_error' }) as Error;
     expect(() => parseUsdPerMillion(text)).toThrow(refusal);
@@ -25,7 +25,7 @@ test.each(['', '-1', 'free', '1,5', '0x10', 'NaN', 'Infinity', '1e', '1e999', '0
   },
 );
 
-test('what is formatted reads back exactly, in both units', () => {
+test('formatted rates parse back exactly in both units', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 0n, max: 10n ** 15n }), (rate) => {
       expect(parseUsdPerMillion(formatUsd(rate))).toBe(rate);

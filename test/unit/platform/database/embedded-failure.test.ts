@@ -10,19 +10,19 @@ test.each([
   ["EROFS: read-only file system, open '/data/postgres/owner.json'", '/data cannot be created or written'],
   ["EACCES: permission denied, mkdir '/data/postgres'", 'may not use /data: permission denied'],
   ['FATAL:  database files are incompatible with server', 'written by another major version'],
-])('%s', (said, told) => {
-  const failure = explainFailure(new Error(said), '/data');
-  expect(failure.message).toContain(told);
+])('explains %s', (errorText, explanation) => {
+  const failure = explainFailure(new Error(errorText), '/data');
+  expect(failure.message).toContain(explanation);
   expect(failure.message).toContain('DATABASE_URL');
 });
 
-test('what is not known is passed on with the folder', () => {
+test('unknown failure is passed on with the data folder', () => {
   expect(explainFailure(new Error('odd'), '/data').message).toBe(
     'The embedded PostgreSQL in /data did not start: odd',
   );
 });
 
-test('a failure that is already explained stays as it is', () => {
+test('explained failure is unchanged', () => {
   const failure = new EmbeddedPostgresFailure('explained');
   expect(explainFailure(failure, '/data')).toBe(failure);
 });

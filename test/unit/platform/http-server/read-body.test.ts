@@ -16,8 +16,8 @@ afterAll(() => {
   server.close();
 });
 
-/** Reading ends in the text, or the code of the refusal. */
-function reading(
+/** Resolves to the body text or the code of the refusal. */
+function readRequest(
   headers: Record<string, string>,
   pieces: string[],
   act: 'end' | 'stall' | 'hang up',
@@ -52,15 +52,15 @@ test.each<[string, Record<string, string>, string[], 'end' | 'stall' | 'hang up'
   ['one byte too many, announced', { 'content-length': '11' }, [], 'stall', 'request_too_large'],
   ['a compressed body', { 'content-encoding': 'gzip' }, [], 'stall', 'unsupported_media_type'],
   ['a caller who hangs up', { 'content-length': '5' }, ['12'], 'hang up', 'invalid_request'],
-])('%s', async (_name, headers, pieces, act, expected) => {
-  expect(await reading(headers, pieces, act)).toBe(expected);
+])('%s yields the expected text or error code', async (_name, headers, pieces, act, expected) => {
+  expect(await readRequest(headers, pieces, act)).toBe(expected);
 });
 
-test('a body that does not come', async () => {
-  expect(await reading({ 'content-length': '5' }, ['12'], 'stall', 50)).toBe('request_timeout');
+test('incomplete body ends with request_timeout', async () => {
+  expect(await readRequest({ 'content-length': '5' }, ['12'], 'stall', 50)).toBe('request_timeout');
 });
 
-test('a caller who went before anybody read', async () => {
+test('disconnect before the body is read is an invalid request', async () => {
   const { port } = server.address() as AddressInfo;
   const client = request({
     port,

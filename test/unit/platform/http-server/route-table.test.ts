@@ -28,7 +28,7 @@ test.each([
   ['GET', '/v1/things/a%20b%2Fc', 'GET /v1/things/:id', { id: 'a b/c' }],
   ['GET', '/v1/things/__proto__', 'GET /v1/things/:id', { id: '__proto__' }],
   ['DELETE', '/v1/things/a/parts/b', 'DELETE /v1/things/:id/parts/:part', { id: 'a', part: 'b' }],
-])('%s %s is found', (method, path, handler, params) => {
+])('%s %s matches a route', (method, path, handler, params) => {
   expect(table.find(method, path)).toEqual({ handler, params });
 });
 
@@ -47,30 +47,30 @@ test.each([
   ['GET', '*'],
   ['GET', '/constructor'],
   ['GET', '/__proto__'],
-])('%s %s is not', (method, path) => {
+])('%s %s does not match', (method, path) => {
   expect(table.find(method, path)).toBeNull();
 });
 
-test('the methods of a path, HEAD with every GET', () => {
+test('methods of a path are listed, with HEAD for every GET', () => {
   expect(table.methodsOf('/v1/things')).toEqual(['GET', 'HEAD', 'POST']);
   expect(table.methodsOf('/v1/head')).toEqual(['HEAD', 'GET']);
   expect(table.methodsOf('/v1/things/7/parts/8')).toEqual(['DELETE']);
   expect(table.methodsOf('/v1/nothing')).toEqual([]);
 });
 
-test('one place in a path has one name', () => {
+test('parameter position has the same name in every route', () => {
   expect(() => table.add('GET', '/v1/things/:other', 'x')).toThrow('two names: id and other');
 });
 
-test('whatever a parameter holds comes back as it was, and no path makes the table fail', () => {
+test('parameter values survive encoding, and no path makes the lookup throw', () => {
   const segment = fc.string({ minLength: 1, unit: 'binary' }).filter((text) => text.isWellFormed());
   fc.assert(
     fc.property(
       segment.filter((text) => text !== 'special'),
       (text) => {
-        const found = table.find('GET', `/v1/things/${encodeURIComponent(text)}`);
-        // A dot stands for itself here; only a URL parser would have taken it away.
-        expect(found?.params).toEqual({ id: text });
+        const match = table.find('GET', `/v1/things/${encodeURIComponent(text)}`);
+        // A dot is a literal here; only a URL parser would have removed it.
+        expect(match?.params).toEqual({ id: text });
       },
     ),
   );

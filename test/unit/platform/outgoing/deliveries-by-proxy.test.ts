@@ -6,13 +6,13 @@ import { AlertClient } from '../../../../src/alerts/channels/alert-client';
 import type { AlertMessage } from '../../../../src/alerts/channels/channel';
 import { loadSettings } from '../../../../src/platform';
 import { outgoingClient } from '../../../../src/platform/outgoing';
-import { type ForwardProxy, forwardProxy } from '../../../support/forward-proxy';
+import { type ForwardProxy, startForwardProxy } from '../../../support/forward-proxy';
 
 let proxy: ForwardProxy;
 let receiver: Server;
 let port: number;
 beforeAll(async () => {
-  proxy = await forwardProxy({ resolve: () => '127.0.0.1' });
+  proxy = await startForwardProxy({ resolve: () => '127.0.0.1' });
   receiver = createServer((request, response) => request.resume().on('end', () => response.end('taken')));
   await once(receiver.listen(0, '127.0.0.1'), 'listening');
   ({ port } = receiver.address() as AddressInfo);
@@ -22,14 +22,14 @@ afterAll(() => {
   receiver.closeAllConnections();
   receiver.close();
 });
-beforeEach(() => void proxy.asked.splice(0));
+beforeEach(() => void proxy.requestLines.splice(0));
 
 const settings = (environment: Readonly<Record<string, string>>) =>
   loadSettings({ NODE_ENV: 'test', EGRESS_PROXY: `http://127.0.0.1:${proxy.port}`, ...environment });
 
-test('a tap goes through EGRESS_PROXY, as its host is the operator’s, and NO_PROXY holds', async () => {
+test('tap is sent through EGRESS_PROXY, and NO_PROXY applies', async () => {
   const url = `http://tap.example:${port}/records`;
-  const read = async (environment: Readonly<Record<string, string>>): Promise<number> => {
+  const sendToTap = async (environment: Readonly<Record<string, string>>): Promise<number> => {
     const client = outgoingClient(
       settings({ HTTP_TAPS: `one=${url}`, HTTP_TAP_SECRETS: `one=whsec_${'a'.repeat(32)}`, ...environment }),
     );
@@ -40,14 +40,14 @@ test('a tap goes through EGRESS_PROXY, as its host is the operator’s, and NO_P
       client.close();
     }
   };
-  expect(await read({})).toBe(200);
-  expect(proxy.asked.splice(0)).toEqual([`POST ${url} HTTP/1.1`]);
-  // Nobody here knows the name, so that nothing is reached without the proxy.
-  await expect(read({ NO_PROXY: 'tap.example' })).rejects.toThrow();
-  expect(proxy.asked).toEqual([]);
+  expect(await sendToTap({})).toBe(200);
+  expect(proxy.requestLines.splice(0)).toEqual([`POST ${url} HTTP/1.1`]);
+  // The name cannot be resolved here, so delivery without the proxy fails.
+  await expect(sendToTap({ NO_PROXY: 'tap.example' })).rejects.toThrow();
+  expect(proxy.requestLines).toEqual([]);
 });
 
-test('an alert goes through it, and only to where alerts may go', async () => {
+test('alert is sent through EGRESS_PROXY, and only to allowed destinations', async () => {
   const message = { since: new Date(0) } as AlertMessage;
   const send = async (url: string, environment: Readonly<Record<string, string>>) => {
     const client = new AlertClient(settings(environment));
@@ -62,13 +62,13 @@ test('an alert goes through it, and only to where alerts may go', async () => {
     }
   };
   const url = `http://alerts.example:${port}/hook`;
-  const allowed = { ALERT_ALLOW: `alerts.example:${port}=127.0.0.1` };
-  expect(await send(url, allowed)).toMatchObject({ kind: 'delivered' });
-  expect(proxy.asked.splice(0)).toEqual([`POST ${url} HTTP/1.1`]);
-  for (const elsewhere of [url, `http://127.0.0.1:${port}/hook`, 'https://metadata.google.internal/x'])
-    expect(await send(elsewhere, {})).toMatchObject({
+  const allowList = { ALERT_ALLOW: `alerts.example:${port}=127.0.0.1` };
+  expect(await send(url, allowList)).toMatchObject({ kind: 'delivered' });
+  expect(proxy.requestLines.splice(0)).toEqual([`POST ${url} HTTP/1.1`]);
+  for (const blockedUrl of [url, `http://127.0.0.1:${port}/hook`, 'https://metadata.google.internal/x'])
+    expect(await send(blockedUrl, {})).toMatchObject({
       kind: 'again',
       words: 'this address is not allowed',
     });
-  expect(proxy.asked).toEqual([]);
+  expect(proxy.requestLines).toEqual([]);
 });

@@ -4,9 +4,9 @@ import { AddressGuard, AddressRefused } from '../../../../src/platform/supplier-
 import { isGlobalUnicast } from '../../../../src/platform/supplier-http/address-ranges';
 
 const loopback: AllowedNetwork = { address: '127.0.0.0', prefix: 8, family: 'ipv4' };
-const strict = new AddressGuard([], () => Promise.resolve(['93.184.215.14']));
+const strictGuard = new AddressGuard([], () => Promise.resolve(['93.184.215.14']));
 
-const refusedTexts: Record<string, string[]> = {
+const rejectedUrls: Record<string, string[]> = {
   'loopback, however it is written': [
     'https://127.0.0.1',
     'https://127.0.0.1/v1',
@@ -185,14 +185,14 @@ const refusedTexts: Record<string, string[]> = {
   ],
 };
 
-describe.each(Object.entries(refusedTexts))('%s', (_, texts) => {
-  test.each(texts)('%j is refused', (text) => {
-    expect(strict.checkBaseUrl(text)).toEqual({ ok: false, error: expect.any(String) });
+describe.each(Object.entries(rejectedUrls))('Rejected URLs: %s', (_, texts) => {
+  test.each(texts)('%j is rejected', (text) => {
+    expect(strictGuard.checkBaseUrl(text)).toEqual({ ok: false, error: expect.any(String) });
   });
 });
 
-test('the list of attacks is as long as it should be', () => {
-  expect(new Set(Object.values(refusedTexts).flat()).size).toBeGreaterThanOrEqual(150);
+test('attack list has the expected number of entries', () => {
+  expect(new Set(Object.values(rejectedUrls).flat()).size).toBeGreaterThanOrEqual(150);
 });
 
 test.each([
@@ -206,8 +206,8 @@ test.each([
   'https://api.example.com/a/b%20c;d=e',
   'https://8.8.8.8',
   'https://[2606:4700:4700::1111]/v1',
-])('%s is fine', (text) => {
-  expect(strict.checkBaseUrl(text)).toEqual({ ok: true, value: new URL(text) });
+])('%s is accepted', (text) => {
+  expect(strictGuard.checkBaseUrl(text)).toEqual({ ok: true, value: new URL(text) });
 });
 
 test.each([
@@ -219,9 +219,9 @@ test.each([
   '192.0.1.1',
   '2606:4700::1',
   '2a00::1',
-])('%s is an address of the public internet', (address) => expect(isGlobalUnicast(address)).toBe(true));
+])('%s is a public internet address', (address) => expect(isGlobalUnicast(address)).toBe(true));
 
-test('whatever stands inside a refused network is refused', () => {
+test('every address inside a blocked network is rejected', () => {
   const octet = fc.integer({ min: 0, max: 255 });
   fc.assert(
     fc.property(
@@ -234,9 +234,14 @@ test('whatever stands inside a refused network is refused', () => {
         expect(isGlobalUnicast(address)).toBe(false);
         expect(isGlobalUnicast(`::ffff:${address}`)).toBe(false);
         expect(isGlobalUnicast(`64:ff9b::${address}`)).toBe(false);
-        const number = address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
-        for (const form of [address, String(number), `0x${number.toString(16)}`, `0${number.toString(8)}`]) {
-          expect(strict.checkBaseUrl(`https://${form}`).ok).toBe(false);
+        const asInteger = address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
+        for (const form of [
+          address,
+          String(asInteger),
+          `0x${asInteger.toString(16)}`,
+          `0${asInteger.toString(8)}`,
+        ]) {
+          expect(strictGuard.checkBaseUrl(`https://${form}`).ok).toBe(false);
         }
       },
     ),
@@ -252,16 +257,16 @@ test('no text makes the check throw', () => {
         fc.string().map((text) => `https://${text}`),
       ),
       (text) => {
-        const checked = strict.checkBaseUrl(text);
-        if (checked.ok) expect(checked.value.protocol).toBe('https:');
+        const result = strictGuard.checkBaseUrl(text);
+        if (result.ok) expect(result.value.protocol).toBe('https:');
       },
     ),
     { numRuns: 2_000 },
   );
 });
 
-describe('resolved addresses', () => {
-  const resolving = (...addresses: string[]) => new AddressGuard([], () => Promise.resolve(addresses));
+describe('Resolved addresses', () => {
+  const guardResolvingTo = (...addresses: string[]) => new AddressGuard([], () => Promise.resolve(addresses));
 
   test.each([
     ['a private one', ['10.0.0.1']],
@@ -270,16 +275,16 @@ describe('resolved addresses', () => {
     ['one with a zone', ['fe80::1%eth0']],
     ['none', []],
     ['something that is no address', ['api.example.com']],
-  ])('%s is refused', async (_, addresses) => {
-    const guard = resolving(...addresses);
+  ])('%s is rejected', async (_, addresses) => {
+    const guard = guardResolvingTo(...addresses);
     expect((await guard.checkReachable('https://api.example.com')).ok).toBe(false);
     await expect(guard.permittedAddresses(new URL('https://api.example.com'))).rejects.toThrow(
       AddressRefused,
     );
   });
 
-  test('public ones are pinned', async () => {
-    const guard = resolving('93.184.215.14', '2606:4700::1');
+  test('public addresses are pinned', async () => {
+    const guard = guardResolvingTo('93.184.215.14', '2606:4700::1');
     expect((await guard.checkReachable('https://api.example.com')).ok).toBe(true);
     expect(await guard.permittedAddresses(new URL('https://api.example.com'))).toEqual([
       { address: '93.184.215.14', family: 4 },
@@ -287,7 +292,7 @@ describe('resolved addresses', () => {
     ]);
   });
 
-  test('a name that cannot be resolved is said to be so', async () => {
+  test('unresolvable name is reported as such', async () => {
     const guard = new AddressGuard([], () => Promise.reject(new Error('ENOTFOUND')));
     expect(await guard.checkReachable('https://nowhere.example')).toEqual({
       ok: false,
@@ -296,8 +301,8 @@ describe('resolved addresses', () => {
   });
 });
 
-describe("the operator's list", () => {
-  test('a network opens itself, in plain http and on any port, and nothing else', () => {
+describe("Operator's allow-list", () => {
+  test('network rule allows plain HTTP on any port in that network only', () => {
     const guard = new AddressGuard([loopback]);
     expect(guard.checkBaseUrl('http://127.0.0.1:11434/v1').ok).toBe(true);
     expect(guard.checkBaseUrl('https://127.9.9.9').ok).toBe(true);
@@ -312,7 +317,7 @@ describe("the operator's list", () => {
     }
   });
 
-  test('a host with a port opens its network under that name and port alone', async () => {
+  test('host rule with a port allows its network for that name and port only', async () => {
     const rule: AllowedNetwork = { ...loopback, host: 'models.lan', port: 8000 };
     const guard = new AddressGuard([rule], () => Promise.resolve(['127.0.0.1']));
     expect((await guard.checkReachable('http://models.lan:8000/v1')).ok).toBe(true);
@@ -322,14 +327,14 @@ describe("the operator's list", () => {
     expect((await guard.checkReachable('https://models.lan/v1')).ok).toBe(false);
   });
 
-  test('plain http to a public address stays refused although a private network is allowed', async () => {
+  test('plain HTTP to a public address stays rejected when a private network is allowed', async () => {
     const guard = new AddressGuard([loopback], () => Promise.resolve(['93.184.215.14']));
     expect(await guard.checkReachable('http://api.example.com')).toMatchObject({ ok: false });
     expect(await guard.checkReachable('https://api.example.com:8443')).toMatchObject({ ok: false });
     expect(await guard.checkReachable('https://api.example.com')).toMatchObject({ ok: true });
   });
 
-  test('an exception can be added later', () => {
+  test('exception can be added later', () => {
     const guard = new AddressGuard([]);
     expect(guard.checkBaseUrl('http://127.0.0.1:4000').ok).toBe(false);
     guard.allow({ ...loopback, host: '127.0.0.1', port: 4000 });

@@ -11,7 +11,7 @@ import {
   type SupplierRequest,
   type SupplierTransport,
 } from '../../../../src/platform/supplier-http';
-import { closeEverything, openTransport, whereDirect } from './wire/raw-supplier';
+import { closeEverything, openTransport, testIfDirect } from './wire/raw-supplier';
 
 const loopback = { address: '127.0.0.0', prefix: 8, family: 'ipv4' as const };
 const cleanups: (() => unknown)[] = [];
@@ -32,9 +32,9 @@ async function serve(listener: RequestListener): Promise<{ port: number; connect
   return { port: (server.address() as AddressInfo).port, connections: () => connections };
 }
 
-const poolsWith = openTransport;
+const transportWith = openTransport;
 
-interface Outcome {
+interface CollectedResponse {
   status?: number;
   headers?: Record<string, unknown>;
   text: string;
@@ -42,10 +42,10 @@ interface Outcome {
   ends: number;
 }
 
-/** Collects what a handler is told; `ends` counts how often it was told the end. */
+/** Collects the events of a handler; `ends` counts its end events. */
 function collect(pools: SupplierTransport, request: SupplierRequest) {
-  const outcome: Outcome = { text: '', ends: 0 };
-  const { promise, resolve } = Promise.withResolvers<Outcome>();
+  const outcome: CollectedResponse = { text: '', ends: 0 };
+  const { promise, resolve } = Promise.withResolvers<CollectedResponse>();
   const started = Promise.withResolvers<void>();
   const handler: SupplierHandler = {
     onHead: (status, headers) => {
@@ -76,13 +76,13 @@ const get = (port: number, path = '/', extra: Partial<SupplierRequest> = {}): Su
   ...extra,
 });
 
-test('an answer arrives as it was sent, over connections that are used again', async () => {
+test('response arrives as sent, over reused connections', async () => {
   const { port, connections } = await serve((request, response) => {
     request
       .setEncoding('utf8')
       .on('data', (body) => response.end(`${request.method} ${request.url} ${body}`));
   });
-  const pools = poolsWith(new AddressGuard([loopback]));
+  const pools = transportWith(new AddressGuard([loopback]));
   for (let n = 0; n < 10; n++) {
     const post = { method: 'POST' as const, body: `n=${n}`, headers: { 'content-type': 'text/plain' } };
     const { call, outcome } = collect(pools, get(port, '/v1/x?y=1', post));
@@ -92,23 +92,23 @@ test('an answer arrives as it was sent, over connections that are used again', a
   expect(connections()).toBeLessThanOrEqual(2);
 });
 
-test('a redirect is an answer, not a way', async () => {
-  const visited: string[] = [];
+test('redirect is returned and not followed', async () => {
+  const visitedPaths: string[] = [];
   const { port } = await serve((request, response) => {
-    visited.push(request.url ?? '');
+    visitedPaths.push(request.url ?? '');
     response.writeHead(307, { location: '/elsewhere' }).end();
   });
-  const { outcome } = collect(poolsWith(new AddressGuard([loopback])), get(port, '/start'));
+  const { outcome } = collect(transportWith(new AddressGuard([loopback])), get(port, '/start'));
   expect(await outcome).toMatchObject({ status: 307 });
-  expect(visited).toEqual(['/start']);
+  expect(visitedPaths).toEqual(['/start']);
 });
 
-test('what a supplier sends all at once is read in small pieces, and arrives whole', async () => {
-  const sent = Buffer.alloc(1024 * 1024, 'the ferry leaves at nine ');
-  const { port } = await serve((_, response) => response.end(sent));
+test('large response sent at once is read in small pieces and arrives completely', async () => {
+  const sentBody = Buffer.alloc(1024 * 1024, 'the ferry leaves at nine ');
+  const { port } = await serve((_, response) => response.end(sentBody));
   const pieces: Buffer[] = [];
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const call = poolsWith(new AddressGuard([loopback])).dispatch(get(port), {
+  const call = transportWith(new AddressGuard([loopback])).dispatch(get(port), {
     onData: (piece) => {
       pieces.push(piece);
       call.pause();
@@ -118,116 +118,122 @@ test('what a supplier sends all at once is read in small pieces, and arrives who
     onBroken: reject,
   });
   await promise;
-  expect(Buffer.concat(pieces).equals(sent)).toBe(true);
+  expect(Buffer.concat(pieces).equals(sentBody)).toBe(true);
   expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(16 * 1024);
 });
 
-test('connections to one address are bounded', async () => {
-  const held: (() => void)[] = [];
+test('number of connections per address is limited', async () => {
+  const heldResponses: (() => void)[] = [];
   const { port, connections } = await serve((_, response) => {
-    held.push(() => response.end('x'));
-    if (held.length === 2) for (const release of held.splice(0)) release();
+    heldResponses.push(() => response.end('x'));
+    if (heldResponses.length === 2) for (const release of heldResponses.splice(0)) release();
   });
-  const pools = poolsWith(new AddressGuard([loopback]), { supplierConnections: 2 });
+  const pools = transportWith(new AddressGuard([loopback]), { supplierConnections: 2 });
   const outcomes = await Promise.all(Array.from({ length: 4 }, () => collect(pools, get(port)).outcome));
   expect(outcomes.filter(({ status }) => status === 200)).toHaveLength(4);
   expect(connections()).toBe(2);
 });
 
-describe('time-outs', () => {
-  const silent: RequestListener = () => undefined;
-  const stalling: RequestListener = (_, response) => {
+describe('Timeouts', () => {
+  const silentListener: RequestListener = () => undefined;
+  const stallingListener: RequestListener = (_, response) => {
     response.write('begun');
   };
 
-  test('a head that does not come', async () => {
-    const { port } = await serve(silent);
-    const { outcome } = collect(poolsWith(new AddressGuard([loopback])), get(port, '/', { firstByteMs: 50 }));
+  test('end a call whose response head does not arrive', async () => {
+    const { port } = await serve(silentListener);
+    const { outcome } = collect(
+      transportWith(new AddressGuard([loopback])),
+      get(port, '/', { firstByteMs: 50 }),
+    );
     expect(await outcome).toMatchObject({ error: { code: 'SUPPLIER_DEADLINE' }, ends: 1 });
   });
 
-  test('a stream that falls silent', async () => {
-    const { port } = await serve(stalling);
-    const { outcome } = collect(poolsWith(new AddressGuard([loopback])), get(port, '/', { idleMs: 50 }));
+  test('end a stream that becomes idle', async () => {
+    const { port } = await serve(stallingListener);
+    const { outcome } = collect(transportWith(new AddressGuard([loopback])), get(port, '/', { idleMs: 50 }));
     expect(await outcome).toMatchObject({ text: 'begun', error: { code: 'SUPPLIER_DEADLINE' }, ends: 1 });
   });
 
-  test('a call that takes too long although it never falls silent', async () => {
+  test('end a call that exceeds its total time without being idle', async () => {
     const { port } = await serve((_, response) => {
-      const ticking = setInterval(() => response.write('.'), 5);
-      response.on('close', () => clearInterval(ticking));
+      const interval = setInterval(() => response.write('.'), 5);
+      response.on('close', () => clearInterval(interval));
     });
-    const { outcome } = collect(poolsWith(new AddressGuard([loopback])), get(port, '/', { totalMs: 80 }));
+    const { outcome } = collect(transportWith(new AddressGuard([loopback])), get(port, '/', { totalMs: 80 }));
     const { error, ends } = await outcome;
     expect(error).toBeInstanceOf(SupplierDeadline);
     expect(ends).toBe(1);
   });
 
-  test('a call that never gets a connection', async () => {
-    const { port } = await serve(silent);
-    const pools = poolsWith(new AddressGuard([loopback]), { supplierConnections: 1 });
-    const first = collect(pools, get(port));
-    const second = collect(pools, get(port, '/', { totalMs: 30 }));
-    expect((await second.outcome).error).toBeInstanceOf(SupplierDeadline);
-    expect(second.call.hasStarted).toBe(false);
-    first.call.abort(new Error('enough'));
-    expect((await first.outcome).error?.message).toBe('enough');
+  test('end a call that gets no connection', async () => {
+    const { port } = await serve(silentListener);
+    const pools = transportWith(new AddressGuard([loopback]), { supplierConnections: 1 });
+    const firstCall = collect(pools, get(port));
+    const secondCall = collect(pools, get(port, '/', { totalMs: 30 }));
+    expect((await secondCall.outcome).error).toBeInstanceOf(SupplierDeadline);
+    expect(secondCall.call.hasStarted).toBe(false);
+    firstCall.call.abort(new Error('enough'));
+    expect((await firstCall.outcome).error?.message).toBe('enough');
   });
 
-  whereDirect()('a connection that cannot be made', async () => {
-    const refusing = createTcpServer().listen(0, '127.0.0.1');
-    await once(refusing, 'listening');
-    const { port } = refusing.address() as AddressInfo;
-    refusing.close();
-    await once(refusing, 'close');
-    const { call, outcome } = collect(poolsWith(new AddressGuard([loopback])), get(port));
+  testIfDirect()('end a call whose connection cannot be established', async () => {
+    const refusingServer = createTcpServer().listen(0, '127.0.0.1');
+    await once(refusingServer, 'listening');
+    const { port } = refusingServer.address() as AddressInfo;
+    refusingServer.close();
+    await once(refusingServer, 'close');
+    const { call, outcome } = collect(transportWith(new AddressGuard([loopback])), get(port));
     expect(await outcome).toMatchObject({ error: { code: 'ECONNREFUSED' }, ends: 1 });
     expect(call.hasStarted).toBe(false);
   });
 
-  test('a name that is never resolved', async () => {
+  test('end a call whose host name is never resolved', async () => {
     const guard = new AddressGuard([], () => new Promise(() => undefined));
-    const pools = poolsWith(guard, { supplierConnectTimeoutMs: 50 });
+    const pools = transportWith(guard, { supplierConnectTimeoutMs: 50 });
     const { outcome } = collect(pools, { url: new URL('https://slow.example'), method: 'GET', headers: {} });
     expect(await outcome).toMatchObject({ error: { code: 'SUPPLIER_DEADLINE' }, ends: 1 });
   });
 });
 
-describe('abortion', () => {
-  test('in the middle of a stream closes the connection and ends the call once', async () => {
-    const gone = Promise.withResolvers<void>();
+describe('Abort', () => {
+  test('mid-stream closes the connection and ends the call once', async () => {
+    const disconnected = Promise.withResolvers<void>();
     const { port } = await serve((_, response) => {
       response.write('begun');
-      response.on('close', () => gone.resolve());
+      response.on('close', () => disconnected.resolve());
     });
-    const { call, outcome, started } = collect(poolsWith(new AddressGuard([loopback])), get(port));
+    const { call, outcome, started } = collect(transportWith(new AddressGuard([loopback])), get(port));
     await started;
     call.abort(new Error('the caller left'));
     call.abort(new Error('again'));
     expect(await outcome).toMatchObject({ error: { message: 'the caller left' }, ends: 1 });
-    await gone.promise;
+    await disconnected.promise;
   });
 });
 
-describe('the guard holds where connections are made', () => {
-  /** Listens where an attack would arrive. */
+describe('Address guard at connection time', () => {
+  /** Starts a server at the address that an attack would target. */
   async function canary() {
     return serve((_, response) => response.end('secret'));
   }
 
-  test.each(['127.0.0.1', 'localhost', '[::1]', '0.0.0.0'])('a literal or local host (%s)', async (host) => {
-    const { port, connections } = await canary();
-    const pools = poolsWith(new AddressGuard([]));
-    const { outcome } = collect(pools, {
-      url: new URL(`http://${host}:${port}`),
-      method: 'GET',
-      headers: {},
-    });
-    expect((await outcome).error).toBeInstanceOf(AddressRefused);
-    expect(connections()).toBe(0);
-  });
+  test.each(['127.0.0.1', 'localhost', '[::1]', '0.0.0.0'])(
+    'blocks a literal or local host (%s)',
+    async (host) => {
+      const { port, connections } = await canary();
+      const pools = transportWith(new AddressGuard([]));
+      const { outcome } = collect(pools, {
+        url: new URL(`http://${host}:${port}`),
+        method: 'GET',
+        headers: {},
+      });
+      expect((await outcome).error).toBeInstanceOf(AddressRefused);
+      expect(connections()).toBe(0);
+    },
+  );
 
-  test('a name that changes its mind between check and connection', async () => {
+  test('blocks a name that resolves differently at connection time', async () => {
     const { port, connections } = await canary();
     const answers = [['93.184.215.14'], ['127.0.0.1']];
     const resolver: Resolver = () => Promise.resolve(answers.shift() ?? ['127.0.0.1']);
@@ -235,60 +241,60 @@ describe('the guard holds where connections are made', () => {
     const guard = new AddressGuard([rule], resolver);
     const url = new URL(`http://rebind.example:${port}`);
     expect((await guard.checkReachable(url.href)).ok).toBe(true);
-    const { outcome } = collect(poolsWith(guard), { url, method: 'GET', headers: {} });
+    const { outcome } = collect(transportWith(guard), { url, method: 'GET', headers: {} });
     expect((await outcome).error).toBeInstanceOf(AddressRefused);
     expect(connections()).toBe(0);
   });
 
-  test('a name that changes its mind between two connections', async () => {
-    const served: string[] = [];
+  test('blocks a name that resolves differently for a second connection', async () => {
+    const servedPaths: string[] = [];
     const { port } = await serve((request, response) => {
-      served.push(request.headers.host ?? '');
+      servedPaths.push(request.headers.host ?? '');
       response.writeHead(200, { connection: 'close' }).end('x');
     });
     const answers = [['127.0.0.1'], ['127.0.0.1'], ['127.0.0.1', '10.0.0.1']];
-    let asked = 0;
-    const guard = new AddressGuard([loopback], () => Promise.resolve(answers[asked++] ?? []));
-    const pools = poolsWith(guard);
+    let resolveCount = 0;
+    const guard = new AddressGuard([loopback], () => Promise.resolve(answers[resolveCount++] ?? []));
+    const pools = transportWith(guard);
     const request = { url: new URL(`http://models.example:${port}/`), method: 'GET' as const, headers: {} };
     expect((await collect(pools, request).outcome).status).toBe(200);
     expect((await collect(pools, request).outcome).status).toBe(200);
     expect((await collect(pools, request).outcome).error).toBeInstanceOf(AddressRefused);
-    expect(asked).toBe(3);
-    expect(served).toEqual([`models.example:${port}`, `models.example:${port}`]);
+    expect(resolveCount).toBe(3);
+    expect(servedPaths).toEqual([`models.example:${port}`, `models.example:${port}`]);
   });
 });
 
-test('a slow supplier is asked by so many and no more; the next is told at once, and may come when one is over', async () => {
+test('call beyond the queue limit is refused immediately and accepted once another has ended', async () => {
   const { port } = await serve(() => undefined);
-  const pools = poolsWith(new AddressGuard([loopback]), { supplierConnections: 2 });
+  const pools = transportWith(new AddressGuard([loopback]), { supplierConnections: 2 });
   const calls = Array.from({ length: 4 }, () => collect(pools, get(port, '/')));
   expect(() => collect(pools, get(port, '/'))).toThrow(
     expect.objectContaining({ code: 'capacity_exceeded', status: 503 }) as Error,
   );
   calls[0]!.call.abort(new Error('no longer wanted'));
   await calls[0]!.outcome;
-  const late = collect(pools, get(port, '/'));
-  for (const { call } of [...calls.slice(1), late]) call.abort(new Error('over'));
-  await Promise.all([...calls, late].map(({ outcome }) => outcome));
+  const lateCall = collect(pools, get(port, '/'));
+  for (const { call } of [...calls.slice(1), lateCall]) call.abort(new Error('over'));
+  await Promise.all([...calls, lateCall].map(({ outcome }) => outcome));
 });
 
-test('a call that is no longer wanted when a connection is there is not sent', async () => {
-  const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+test('call cancelled before its connection is ready is not sent', async () => {
+  const [requestArrived, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let requests = 0;
   const { port } = await serve((_, response) => {
     requests += 1;
-    asked.resolve();
+    requestArrived.resolve();
     void answer.promise.then(() => response.end('x'));
   });
-  const pools = poolsWith(new AddressGuard([loopback]), { supplierConnections: 1 });
-  const first = collect(pools, get(port, '/'));
-  const unwanted = fault('no_providers_available');
-  const second = collect(pools, get(port, '/', { changedMind: () => unwanted }));
-  await asked.promise;
+  const pools = transportWith(new AddressGuard([loopback]), { supplierConnections: 1 });
+  const firstCall = collect(pools, get(port, '/'));
+  const cancellation = fault('no_providers_available');
+  const secondCall = collect(pools, get(port, '/', { changedMind: () => cancellation }));
+  await requestArrived.promise;
   answer.resolve();
-  expect(await first.outcome).toMatchObject({ status: 200 });
-  expect(await second.outcome).toEqual({ text: '', ends: 1, error: unwanted });
+  expect(await firstCall.outcome).toMatchObject({ status: 200 });
+  expect(await secondCall.outcome).toEqual({ text: '', ends: 1, error: cancellation });
   expect(await collect(pools, get(port, '/')).outcome).toMatchObject({ status: 200 });
   expect(requests).toBe(2);
 });

@@ -1,3 +1,3 @@
-import { tryByProxy } from './by-proxy';
+import { runThroughProxy } from './by-proxy';
 
-tryByProxy({});
+runThroughProxy({});

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SelectingTransport } from '../../../../../src/platform/supplier-http';
-import { type ForwardProxy, forwardProxy } from '../../../../support/forward-proxy';
-import { goBy, type Way } from '../wire/raw-supplier';
+import { type ForwardProxy, startForwardProxy } from '../../../../support/forward-proxy';
+import { useVariant, type ConnectionVariant } from '../wire/raw-supplier';
 
 export const fixture = (name: string): string =>
   readFileSync(join(__dirname, '../../../../fixtures/tls', name), 'utf8');
 
-/** Made for these tests, for the name supplier.example; nothing else trusts it. */
+/** Test certificate for the name supplier.example; no other code trusts it. */
 export const tls = {
   cert: fixture('supplier.cert.pem'),
   key: fixture('supplier.key.pem'),
@@ -15,12 +15,12 @@ export const tls = {
 
 export const noEgress = { noProxy: '', egressProxies: [] };
 
-/** The cases that are read after this are tried through a proxy. */
-export function tryByProxy(difference: Pick<Way, 'tls'>): void {
+/** Runs the cases that are imported afterwards through a proxy. */
+export function runThroughProxy(difference: Pick<ConnectionVariant, 'tls'>): void {
   let proxy: ForwardProxy;
-  beforeAll(async () => (proxy = await forwardProxy({ resolve: () => '127.0.0.1' })));
+  beforeAll(async () => (proxy = await startForwardProxy({ resolve: () => '127.0.0.1' })));
   afterAll(() => proxy.close());
-  goBy({
+  useVariant({
     open: (terms, guard) =>
       new SelectingTransport(
         { ...terms, ...noEgress, egressProxy: `http://127.0.0.1:${proxy.port}`, egressCa: tls.cert },

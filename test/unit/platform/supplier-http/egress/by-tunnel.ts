@@ -1,3 +1,3 @@
-import { tls, tryByProxy } from './by-proxy';
+import { tls, runThroughProxy } from './by-proxy';
 
-tryByProxy({ tls });
+runThroughProxy({ tls });

@@ -1,19 +1,23 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer, getCACertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls';
-import { AddressGuard, SelectingTransport, type EgressTerms } from '../../../../../src/platform/supplier-http';
+import {
+  AddressGuard,
+  SelectingTransport,
+  type EgressTerms,
+} from '../../../../../src/platform/supplier-http';
 import { call, closeEverything, closeLater, ok, settings } from '../wire/raw-supplier';
 import { fixture, noEgress, tls } from './by-proxy';
 
 afterEach(closeEverything);
 
-const ours = { certificate: fixture('client.cert.pem'), key: fixture('client.key.pem') };
-const others = { certificate: tls.cert, key: tls.key };
+const ownPair = { certificate: fixture('client.cert.pem'), key: fixture('client.key.pem') };
+const otherPair = { certificate: tls.cert, key: tls.key };
 
-/** Answers with the name on the certificate that it was shown. */
-async function supplier(requestCert = false): Promise<number> {
+/** Starts a supplier that responds with the name on the client certificate. */
+async function startSupplier(requestCert = false): Promise<number> {
   const server = createServer(
-    { ...tls, requestCert, rejectUnauthorized: requestCert, ca: ours.certificate },
+    { ...tls, requestCert, rejectUnauthorized: requestCert, ca: ownPair.certificate },
     (socket: TLSSocket) => {
       socket.on('error', () => undefined);
       const { subject } = socket.getPeerCertificate() as { subject?: { CN?: string } };
@@ -26,9 +30,9 @@ async function supplier(requestCert = false): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-type Egress = Partial<ConstructorParameters<typeof SelectingTransport>[0]>;
+type CertificateEgress = Partial<ConstructorParameters<typeof SelectingTransport>[0]>;
 
-async function ask(port: number, egress: Egress, terms?: EgressTerms): Promise<string> {
+async function requestFrom(port: number, egress: CertificateEgress, terms?: EgressTerms): Promise<string> {
   const guard = new AddressGuard([{ address: '127.0.0.0', prefix: 8, family: 'ipv4' }], () =>
     Promise.resolve(['127.0.0.1']),
   );
@@ -39,41 +43,51 @@ async function ask(port: number, egress: Egress, terms?: EgressTerms): Promise<s
   return error === undefined ? text : (error.code ?? 'broken');
 }
 
-const UNKNOWN = 'DEPTH_ZERO_SELF_SIGNED_CERT';
+const SELF_SIGNED_ERROR = 'DEPTH_ZERO_SELF_SIGNED_CERT';
 
-test.each<[string, string, Egress, EgressTerms | undefined]>([
-  ['nobody vouches for it', UNKNOWN, {}, undefined],
+test.each<[string, string, CertificateEgress, EgressTerms | undefined]>([
+  ['nobody vouches for it', SELF_SIGNED_ERROR, {}, undefined],
   ['EGRESS_CA vouches for it', 'nobody', { egressCa: tls.cert }, undefined],
   ['its own settings vouch for it', 'nobody', {}, { ca: tls.cert }],
-  ['another vouches for another', UNKNOWN, { egressCa: ours.certificate }, { ca: ours.certificate }],
-  ['either vouches for it', 'nobody', { egressCa: ours.certificate }, { ca: tls.cert }],
-])('a supplier whose certificate is its own: %s', async (_, expected, egress, terms) =>
-  expect(await ask(await supplier(), egress, terms)).toBe(expected),
+  [
+    'another vouches for another',
+    SELF_SIGNED_ERROR,
+    { egressCa: ownPair.certificate },
+    { ca: ownPair.certificate },
+  ],
+  ['either vouches for it', 'nobody', { egressCa: ownPair.certificate }, { ca: tls.cert }],
+])('supplier with a self-signed certificate: %s', async (_, expected, egress, terms) =>
+  expect(await requestFrom(await startSupplier(), egress, terms)).toBe(expected),
 );
 
-test('the usual authorities stay beside those that are named', async () => {
-  const usual = getCACertificates('default');
-  setDefaultCACertificates([...usual, tls.cert]);
+test('default authorities stay trusted in addition to configured ones', async () => {
+  const defaultAuthorities = getCACertificates('default');
+  setDefaultCACertificates([...defaultAuthorities, tls.cert]);
   try {
-    expect(await ask(await supplier(), { egressCa: ours.certificate })).toBe('nobody');
+    expect(await requestFrom(await startSupplier(), { egressCa: ownPair.certificate })).toBe('nobody');
   } finally {
-    setDefaultCACertificates(usual);
+    setDefaultCACertificates(defaultAuthorities);
   }
 });
 
-const global: Egress = { egressClientCertificate: ours.certificate, egressClientKey: ours.key };
+const globalEgress: CertificateEgress = {
+  egressClientCertificate: ownPair.certificate,
+  egressClientKey: ownPair.key,
+};
 
-test.each<[string, RegExp, Egress, EgressTerms | undefined]>([
+test.each<[string, RegExp, CertificateEgress, EgressTerms | undefined]>([
   ['is shown none', /^ERR_SSL_|^ECONNRESET|^SUPPLIER_CLOSED/, {}, undefined],
-  ['is shown that of the settings', /^client.example$/, global, undefined],
-  ['is shown its own', /^client.example$/, {}, { identity: ours }],
-  ['is shown another', /^ERR_SSL_|^ECONNRESET|^SUPPLIER_CLOSED/, {}, { identity: others }],
+  ['is shown that of the settings', /^client.example$/, globalEgress, undefined],
+  ['is shown its own', /^client.example$/, {}, { identity: ownPair }],
+  ['is shown another', /^ERR_SSL_|^ECONNRESET|^SUPPLIER_CLOSED/, {}, { identity: otherPair }],
   [
     'is shown its own before that of the settings',
     /^ERR_SSL_|^ECONNRESET|^SUPPLIER_CLOSED/,
-    global,
-    { identity: others },
+    globalEgress,
+    { identity: otherPair },
   ],
-])('a supplier that wants a certificate %s', async (_, expected, egress, terms) =>
-  expect(await ask(await supplier(true), { ...egress, egressCa: tls.cert }, terms)).toMatch(expected),
+])('supplier that requires a client certificate %s', async (_, expected, egress, terms) =>
+  expect(await requestFrom(await startSupplier(true), { ...egress, egressCa: tls.cert }, terms)).toMatch(
+    expected,
+  ),
 );

@@ -1,4 +1,4 @@
-/* The cases of direct calls once more, passed on by a proxy. Every answer comes as the supplier wrote it. */
+/* Repeats the direct-call cases through a forwarding proxy, which passes every response on as the supplier wrote it. */
 import './by-forwarding';
 import '../wire/broken-answers.test';
 import '../wire/connection-pool.test';

@@ -1,11 +1,11 @@
 import { NoProxy } from '../../../../../src/platform/supplier-http/egress/no-proxy';
 
 /**
- * The table of curl's own test (https://github.com/curl/curl/blob/curl-8_0_0/tests/unit/unit1614.c), and some more.
- * curl 7.88.1 answers them all like this, but for `[::1]`, which its command line takes for a name:
- * `curl -x http://127.0.0.1:1 --noproxy LIST http://HOST/`, and a look at where it connects to.
+ * Table of curl's own test (https://github.com/curl/curl/blob/curl-8_0_0/tests/unit/unit1614.c) and further cases. All
+ * match curl 7.88.1 (`curl -x http://127.0.0.1:1 --noproxy LIST http://HOST/`) except `[::1]`, which its command line
+ * parses as a name.
  */
-const curl: [host: string, list: string, isListed: boolean][] = [
+const curlCases: [host: string, list: string, isListed: boolean][] = [
   ['www.example.com', 'localhost,.example.com,.example.de', true],
   ['www.example.com.', 'localhost,.example.com,.example.de', true],
   ['example.com', 'localhost,.example.com,.example.de', true],
@@ -50,12 +50,12 @@ const curl: [host: string, list: string, isListed: boolean][] = [
   ['127.0.0.1', '0.0.1', false],
 ];
 
-test.each(curl)('as with curl, %s with %j: %s', (host, list, isListed) => {
+test.each(curlCases)('matches curl for %s with %j: %s', (host, list, isListed) => {
   expect(new NoProxy(list).has(host, 443)).toBe(isListed);
 });
 
-/** What others have and curl has not: ports and stars as in Go, and a width of nothing means everything. */
-const others: [host: string, port: number, list: string, isListed: boolean][] = [
+/** Features that curl lacks: ports and wildcards as in Go, and a prefix length of zero for everything. */
+const extraCases: [host: string, port: number, list: string, isListed: boolean][] = [
   ['example.com', 443, 'example.com:443', true],
   ['example.com', 8443, 'example.com:443', false],
   ['10.1.2.3', 8000, '10.0.0.0/8:8000', true],
@@ -69,11 +69,11 @@ const others: [host: string, port: number, list: string, isListed: boolean][] = 
   ['example.com', 443, 'a.b example.com', true],
 ];
 
-test.each(others)('%s:%d with %j: %s', (host, port, list, isListed) => {
+test.each(extraCases)('%s:%d with %j is matched: %s', (host, port, list, isListed) => {
   expect(new NoProxy(list).has(host, port)).toBe(isListed);
 });
 
-test('what stands for nothing is named', () => {
+test('invalid entries are reported', () => {
   expect(new NoProxy('10.0.0.0/33,http://example.com,fine.example,1.2.3.4/a,ex^ample,*').unreadable).toEqual([
     '10.0.0.0/33',
     'http://example.com',

@@ -3,7 +3,7 @@ import { createServer as createSecureServer, request as secureRequest } from 'no
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { proxyAgent } from '../../../../../src/platform/supplier-http';
-import { forwardProxy } from '../../../../support/forward-proxy';
+import { startForwardProxy } from '../../../../support/forward-proxy';
 import { closeEverything, closeLater } from '../wire/raw-supplier';
 import { fixture, noEgress, tls } from './by-proxy';
 
@@ -11,16 +11,18 @@ afterEach(closeEverything);
 
 const proxyTls = { cert: fixture('directory.cert.pem'), key: fixture('directory.key.pem') };
 
-/** Asks twice by Node's own client, and answers what came, or why nothing did. */
-async function askBy(isSecure: boolean, address: (port: number) => string, credentials = 'a:b') {
-  const heard: string[] = [];
-  const answer: Parameters<typeof createServer>[1] = (asked, response) => {
-    heard.push(`${asked.method} ${asked.url} ${asked.headers.host} ${asked.headers['proxy-authorization']}`);
-    asked.resume().on('end', () => response.end('taken'));
+/** Sends two requests with Node's own client; returns the responses or the error. */
+async function requestThrough(isSecure: boolean, address: (port: number) => string, credentials = 'a:b') {
+  const proxyRequests: string[] = [];
+  const answer: Parameters<typeof createServer>[1] = (incoming, response) => {
+    proxyRequests.push(
+      `${incoming.method} ${incoming.url} ${incoming.headers.host} ${incoming.headers['proxy-authorization']}`,
+    );
+    incoming.resume().on('end', () => response.end('taken'));
   };
   const server = isSecure ? createSecureServer(tls, answer) : createServer(answer);
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  const proxy = await forwardProxy({
+  const proxy = await startForwardProxy({
     credentials,
     resolve: () => '127.0.0.1',
     ...(address(1).startsWith('https') && { tls: proxyTls }),
@@ -36,9 +38,9 @@ async function askBy(isSecure: boolean, address: (port: number) => string, crede
     { keepAlive: true, ca: tls.cert },
   );
   closeLater(() => agent?.destroy());
-  const ask = () =>
+  const sendRequest = () =>
     new Promise<string>((resolve) => {
-      const asking = (isSecure ? secureRequest : plainRequest)(
+      const clientRequest = (isSecure ? secureRequest : plainRequest)(
         url,
         { method: 'POST', agent: agent! },
         (got) => {
@@ -46,28 +48,34 @@ async function askBy(isSecure: boolean, address: (port: number) => string, crede
           got.on('data', (piece) => (text += piece)).on('end', () => resolve(`${got.statusCode} ${text}`));
         },
       );
-      asking.on('error', (error) => resolve(error.message)).end('spans');
+      clientRequest.on('error', (error) => resolve(error.message)).end('spans');
     });
-  return { answers: [await ask(), await ask()], heard, asked: proxy.asked, host: url.host, port: proxy.port };
+  return {
+    answers: [await sendRequest(), await sendRequest()],
+    heard: proxyRequests,
+    asked: proxy.requestLines,
+    host: url.host,
+    port: proxy.port,
+  };
 }
 
 test.each([
   ['a proxy', (port: number) => `http://a:b@127.0.0.1:${port}`],
   ['a proxy that speaks TLS', (port: number) => `https://a:b@127.0.0.1:${port}`],
-])("Node's own client goes through %s", async (_, address) => {
-  const plain = await askBy(false, address);
-  expect(plain.answers).toEqual(['200 taken', '200 taken']);
-  expect(plain.asked).toEqual(Array(2).fill(`POST http://${plain.host}/v1/traces HTTP/1.1`));
-  expect(plain.heard).toEqual(Array(2).fill(`POST /v1/traces ${plain.host} undefined`));
+])("Node's own client connects through %s", async (_, address) => {
+  const plainResponse = await requestThrough(false, address);
+  expect(plainResponse.answers).toEqual(['200 taken', '200 taken']);
+  expect(plainResponse.asked).toEqual(Array(2).fill(`POST http://${plainResponse.host}/v1/traces HTTP/1.1`));
+  expect(plainResponse.heard).toEqual(Array(2).fill(`POST /v1/traces ${plainResponse.host} undefined`));
 
-  const secure = await askBy(true, address);
-  expect(secure.answers).toEqual(['200 taken', '200 taken']);
-  expect(secure.asked).toEqual([`CONNECT ${secure.host} HTTP/1.1`]);
-  expect(secure.heard).toEqual(Array(2).fill(`POST /v1/traces ${secure.host} undefined`));
+  const secureResponse = await requestThrough(true, address);
+  expect(secureResponse.answers).toEqual(['200 taken', '200 taken']);
+  expect(secureResponse.asked).toEqual([`CONNECT ${secureResponse.host} HTTP/1.1`]);
+  expect(secureResponse.heard).toEqual(Array(2).fill(`POST /v1/traces ${secureResponse.host} undefined`));
 });
 
-test('a proxy that refuses is named', async () => {
-  const { answers, port } = await askBy(true, (at) => `http://127.0.0.1:${at}`);
+test('error names the proxy that refuses', async () => {
+  const { answers, port } = await requestThrough(true, (at) => `http://127.0.0.1:${at}`);
   expect(answers[0]).toBe(`the proxy 127.0.0.1:${port} wants other credentials (407)`);
 });
 
@@ -75,7 +83,7 @@ test.each([
   ['NO_PROXY names it', 'https://supplier.example/', { noProxy: 'example' }],
   ['it is this machine', 'http://127.0.0.1:4318/', {}],
   ['there is no proxy', 'https://supplier.example/', { egressProxy: undefined }],
-])('there is no agent where %s', (_, url, egress) => {
+])('no agent is created when %s', (_, url, egress) => {
   const settings = { ...noEgress, egressProxy: 'http://127.0.0.1:9', supplierConnectTimeoutMs: 1, ...egress };
   expect(proxyAgent(new URL(url), settings as never, {})).toBeNull();
 });

@@ -1,4 +1,4 @@
-/* The cases of direct calls once more, encrypted and in the tunnel of a proxy. */
+/* Repeats the direct-call cases, encrypted and through the tunnel of a proxy. */
 import './by-tunnel';
 import '../wire/broken-answers.test';
 import '../wire/connection-pool.test';

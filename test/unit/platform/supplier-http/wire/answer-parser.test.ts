@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { everyByte, Reader } from './read-answer';
 
-interface Answer {
+interface ParserOutput {
   readonly bytes: Buffer;
   readonly endsByClosing: boolean;
   readonly told: { status: number; headers: Record<string, string>; body: string };
@@ -43,15 +43,15 @@ const body = fc.oneof(
   fc.record({ framing: fc.constant('close' as const), data: bytes(600) }),
   fc.record({ framing: fc.constant('none' as const), status: fc.constantFrom(204, 304) }),
 );
-const early = fc.array(
+const informationalResponses = fc.array(
   fc.constantFrom('100 Continue', '102 Processing\r\nx-one: early', '103 Early\r\ncontent-length: 9'),
   { maxLength: 3 },
 );
 const finalStatus = fc.constantFrom(200, 201, 299, 307, 404, 413, 500, 503, 999);
 
-type Body = typeof body extends fc.Arbitrary<infer T> ? T : never;
+type FramedBody = typeof body extends fc.Arbitrary<infer T> ? T : never;
 
-function framed(body: Body): { header: [string, string][]; raw: string; data: string } {
+function frameBody(body: FramedBody): { header: [string, string][]; raw: string; data: string } {
   switch (body.framing) {
     case 'length':
       return { header: [['content-length', `${body.data.length}`]], raw: body.data, data: body.data };
@@ -69,22 +69,22 @@ function framed(body: Body): { header: [string, string][]; raw: string; data: st
     case 'close':
       return { header: [], raw: body.data, data: body.data };
     case 'none':
-      // Such an answer may say how long it would have been.
+      // A 304 response can state the length that its body would have had.
       return { header: body.status === 304 ? [['content-length', '7']] : [], raw: '', data: '' };
   }
 }
 
-const answer: fc.Arbitrary<Answer> = fc
-  .record({ early, status: finalStatus, lines: headerLines, body })
-  .map(({ early, status: usual, lines, body }) => {
-    const { header, raw, data } = framed(body);
-    const status = body.framing === 'none' ? body.status : usual;
+const answer: fc.Arbitrary<ParserOutput> = fc
+  .record({ early: informationalResponses, status: finalStatus, lines: headerLines, body })
+  .map(({ early, status: usualStatus, lines, body }) => {
+    const { header, raw, data } = frameBody(body);
+    const status = body.framing === 'none' ? body.status : usualStatus;
     const headers: Record<string, string> = Object.fromEntries(header);
     for (const [name, value] of lines) {
-      const before = headers[name.toLowerCase()];
-      headers[name.toLowerCase()] = before === undefined ? value : `${before}, ${value}`;
+      const previous = headers[name.toLowerCase()];
+      headers[name.toLowerCase()] = previous === undefined ? value : `${previous}, ${value}`;
     }
-    const written = [
+    const responseText = [
       ...early.map((text) => `HTTP/1.1 ${text}\r\n\r\n`),
       `HTTP/1.1 ${status} As it is\r\n`,
       ...header.map(([name, value]) => `${name}: ${value}\r\n`),
@@ -92,47 +92,51 @@ const answer: fc.Arbitrary<Answer> = fc
       `\r\n${raw}`,
     ].join('');
     return {
-      bytes: Buffer.from(written, 'latin1'),
+      bytes: Buffer.from(responseText, 'latin1'),
       endsByClosing: body.framing === 'close',
       told: { status, headers, body: data },
     };
   });
 
-const places = fc.oneof(fc.constant('every' as const), fc.array(fc.nat(), { maxLength: 12 }));
+const cutPositions = fc.oneof(fc.constant('every' as const), fc.array(fc.nat(), { maxLength: 12 }));
 
-/** The last byte always comes alone, so that nothing can be whole before it. */
-function endsOf(length: number, cuts: typeof places extends fc.Arbitrary<infer T> ? T : never): number[] {
+/** Returns the ends of the pieces; the last byte arrives alone, so no response is complete before it. */
+function endsOf(
+  length: number,
+  cuts: typeof cutPositions extends fc.Arbitrary<infer T> ? T : never,
+): number[] {
   if (cuts === 'every') return everyByte(length);
   const ends = new Set([...cuts.map((cut) => cut % length), length - 1, length]);
   return [...ends].filter((end) => end > 0).sort((left, right) => left - right);
 }
 
-describe('whatever pieces an answer comes in', () => {
-  test('it is told as it was sent, and whole with its last byte', () => {
+describe('Response in arbitrary pieces', () => {
+  test('is parsed as sent and is complete with its last byte', () => {
     fc.assert(
-      fc.property(answer, places, ({ bytes, endsByClosing, told }, cuts) => {
-        const [whole, pieces] = [new Reader(), new Reader()];
-        const [first, second] = [whole.expect(), pieces.expect()];
-        expect(whole.read(bytes)).toBe(!endsByClosing);
+      fc.property(answer, cutPositions, ({ bytes, endsByClosing, told }, cuts) => {
+        const [singleReadReader, pieces] = [new Reader(), new Reader()];
+        const [first, second] = [singleReadReader.expectResponse(), pieces.expectResponse()];
+        expect(singleReadReader.read(bytes)).toBe(!endsByClosing);
         expect(pieces.readInPieces(bytes, endsOf(bytes.length, cuts))).toBe(!endsByClosing);
-        for (const { parser } of [whole, pieces]) if (endsByClosing) expect(parser.close()).toBe(true);
+        for (const { parser } of [singleReadReader, pieces])
+          if (endsByClosing) expect(parser.close()).toBe(true);
         expect(first.answer).toEqual(told);
         expect(second.answer).toEqual(told);
         expect([first.heads, second.heads]).toEqual([1, 1]);
-        expect(pieces.parser.idleMs).toBe(whole.parser.idleMs);
+        expect(pieces.parser.idleMs).toBe(singleReadReader.parser.idleMs);
         expect(pieces.parser.isReading).toBe(false);
       }),
       { numRuns: 400 },
     );
   });
 
-  test('the next one on the same connection is told as well', () => {
+  test('is followed by the next response on the same connection', () => {
     fc.assert(
-      fc.property(answer, answer, places, (one, other, cuts) => {
+      fc.property(answer, answer, cutPositions, (one, other, cuts) => {
         fc.pre(!one.endsByClosing);
         const reader = new Reader();
         for (const { bytes, endsByClosing, told } of [one, other]) {
-          const recorder = reader.expect();
+          const recorder = reader.expectResponse();
           expect(reader.readInPieces(bytes, endsOf(bytes.length, cuts))).toBe(!endsByClosing);
           expect(recorder.answer).toEqual(told);
         }
@@ -142,25 +146,25 @@ describe('whatever pieces an answer comes in', () => {
   });
 
   test.each(['content-length: 9', 'transfer-encoding: chunked'])(
-    'it is not whole when the connection closes too soon (%s)',
+    'is incomplete when the connection closes too early (%s)',
     (header) => {
       const reader = new Reader();
-      reader.expect();
+      reader.expectResponse();
       expect(reader.parser.close()).toBe(false);
-      reader.expect();
+      reader.expectResponse();
       reader.read(`HTTP/1.1 200 OK\r\n${header}`);
       expect(reader.parser.close()).toBe(false);
-      reader.expect();
+      reader.expectResponse();
       reader.read(`HTTP/1.1 200 OK\r\n${header}\r\n\r\n5\r\nabcde`);
       expect(reader.parser.close()).toBe(false);
     },
   );
 });
 
-describe('an answer is read as the client of Node reads it', () => {
-  const plain = 'content-length: 2\r\n\r\nok';
+describe("Agreement with Node's client", () => {
+  const plainResponse = 'content-length: 2\r\n\r\nok';
 
-  /** The client of Node makes this of the bytes. */
+  /** Returns the response that Node's client parses from the bytes. */
   async function readByNode(bytes: string) {
     const server = createServer((socket) => {
       socket.on('error', () => undefined).once('data', () => socket.end(bytes, 'latin1'));
@@ -186,48 +190,55 @@ describe('an answer is read as the client of Node reads it', () => {
   }
 
   test.each([
-    ['usual', `HTTP/1.1 200 OK\r\n${plain}`],
-    ['with an empty reason', `HTTP/1.1 200 \r\n${plain}`],
-    ['with a reason beyond ASCII', `HTTP/1.1 503 \xdcberlastet\r\n${plain}`],
-    ['of the older version', `HTTP/1.0 404 Not Found\r\n${plain}`],
-    ['with a status nobody knows', `HTTP/1.1 799 What\r\n${plain}`],
-    ['with no space behind a colon', `HTTP/1.1 200 OK\r\nx-a:b\r\n${plain}`],
-    ['with an empty header', `HTTP/1.1 200 OK\r\nx-a:\r\nx-b: \t \r\n${plain}`],
-    ['with blanks around a value', `HTTP/1.1 200 OK\r\nx-a: \t b\tc  d \t\r\n${plain}`],
-    ['with colons in a value', `HTTP/1.1 200 OK\r\nx-a: b:c: d:\r\n${plain}`],
-    ['with a value beyond ASCII', `HTTP/1.1 200 OK\r\nx-a: Gr\xfc\xdfe \x80\xff\r\n${plain}`],
-    ['with a value between wide blanks', `HTTP/1.1 200 OK\r\nx-a: \xa0b\xa0\r\n${plain}`],
-    ['with an odd name', `HTTP/1.1 200 OK\r\n!#$%&'*+-.^_\`|~09aZ: b\r\n${plain}`],
-    ['with a header three times', `HTTP/1.1 200 OK\r\nx-a: 1\r\nX-A: 2\r\nx-b: 0\r\nX-a: 3\r\n${plain}`],
-    ['with an empty header twice', `HTTP/1.1 200 OK\r\nx-a:\r\nx-a:\r\n${plain}`],
+    ['usual', `HTTP/1.1 200 OK\r\n${plainResponse}`],
+    ['with an empty reason', `HTTP/1.1 200 \r\n${plainResponse}`],
+    ['with a reason beyond ASCII', `HTTP/1.1 503 \xdcberlastet\r\n${plainResponse}`],
+    ['of the older version', `HTTP/1.0 404 Not Found\r\n${plainResponse}`],
+    ['with a status nobody knows', `HTTP/1.1 799 What\r\n${plainResponse}`],
+    ['with no space behind a colon', `HTTP/1.1 200 OK\r\nx-a:b\r\n${plainResponse}`],
+    ['with an empty header', `HTTP/1.1 200 OK\r\nx-a:\r\nx-b: \t \r\n${plainResponse}`],
+    ['with blanks around a value', `HTTP/1.1 200 OK\r\nx-a: \t b\tc  d \t\r\n${plainResponse}`],
+    ['with colons in a value', `HTTP/1.1 200 OK\r\nx-a: b:c: d:\r\n${plainResponse}`],
+    ['with a value beyond ASCII', `HTTP/1.1 200 OK\r\nx-a: Gr\xfc\xdfe \x80\xff\r\n${plainResponse}`],
+    ['with a value between wide blanks', `HTTP/1.1 200 OK\r\nx-a: \xa0b\xa0\r\n${plainResponse}`],
+    ['with an odd name', `HTTP/1.1 200 OK\r\n!#$%&'*+-.^_\`|~09aZ: b\r\n${plainResponse}`],
+    [
+      'with a header three times',
+      `HTTP/1.1 200 OK\r\nx-a: 1\r\nX-A: 2\r\nx-b: 0\r\nX-a: 3\r\n${plainResponse}`,
+    ],
+    ['with an empty header twice', `HTTP/1.1 200 OK\r\nx-a:\r\nx-a:\r\n${plainResponse}`],
     [
       'after others',
-      `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nx-a: b\r\n\r\nHTTP/1.1 200 OK\r\n${plain}`,
+      `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nx-a: b\r\n\r\nHTTP/1.1 200 OK\r\n${plainResponse}`,
     ],
     ['in chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n2;a=b\r\nok\r\n00\r\nx-a: b\r\n\r\n'],
     ['until the connection closes', 'HTTP/1.1 200 OK\r\nx-a: b\r\n\r\nsome more'],
     ['of no bytes', 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'],
     ['without content', 'HTTP/1.1 204 No Content\r\nx-a: b\r\n\r\n'],
     ['not modified', 'HTTP/1.1 304 Not Modified\r\ncontent-length: 12\r\n\r\n'],
-  ])('%s', async (_, bytes) => {
+  ])('parser and Node agree on a response %s', async (_, bytes) => {
     const reader = new Reader();
-    const recorder = reader.expect();
+    const recorder = reader.expectResponse();
     if (!reader.read(bytes)) expect(reader.parser.close()).toBe(true);
     expect(recorder.answer).toEqual(await readByNode(bytes));
   });
 });
 
-describe('a connection may be idle for a time', () => {
-  const length = 'content-length: 2\r\n\r\nok';
+describe('Keep-alive time', () => {
+  const sizedResponse = 'content-length: 2\r\n\r\nok';
 
   test.each([
-    ['nothing said', `HTTP/1.1 200 OK\r\n${length}`, 30_000],
-    ['closed', `HTTP/1.1 200 OK\r\nConnection: Close\r\n${length}`, 0],
-    ['closed among other words', `HTTP/1.1 200 OK\r\nconnection: x-a, close\r\n${length}`, 0],
-    ['closed in a second header', `HTTP/1.1 200 OK\r\nconnection: x-a\r\nConnection: close\r\n${length}`, 0],
-    ['a word that contains another', `HTTP/1.1 200 OK\r\nconnection: disclose\r\n${length}`, 30_000],
-    ['kept by part of a word', `HTTP/1.0 200 OK\r\nconnection: no-keep-alive\r\n${length}`, 0],
-    ['kept and closed at once', `HTTP/1.0 200 OK\r\nconnection: keep-alive, close\r\n${length}`, 0],
+    ['nothing said', `HTTP/1.1 200 OK\r\n${sizedResponse}`, 30_000],
+    ['closed', `HTTP/1.1 200 OK\r\nConnection: Close\r\n${sizedResponse}`, 0],
+    ['closed among other words', `HTTP/1.1 200 OK\r\nconnection: x-a, close\r\n${sizedResponse}`, 0],
+    [
+      'closed in a second header',
+      `HTTP/1.1 200 OK\r\nconnection: x-a\r\nConnection: close\r\n${sizedResponse}`,
+      0,
+    ],
+    ['a word that contains another', `HTTP/1.1 200 OK\r\nconnection: disclose\r\n${sizedResponse}`, 30_000],
+    ['kept by part of a word', `HTTP/1.0 200 OK\r\nconnection: no-keep-alive\r\n${sizedResponse}`, 0],
+    ['kept and closed at once', `HTTP/1.0 200 OK\r\nconnection: keep-alive, close\r\n${sizedResponse}`, 0],
     [
       'chunks that the older version does not know',
       'HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n',
@@ -235,24 +246,24 @@ describe('a connection may be idle for a time', () => {
     ],
     [
       'closed although there is a time',
-      `HTTP/1.1 200 OK\r\nconnection: close\r\nkeep-alive: timeout=9\r\n${length}`,
+      `HTTP/1.1 200 OK\r\nconnection: close\r\nkeep-alive: timeout=9\r\n${sizedResponse}`,
       0,
     ],
-    ['the older version', `HTTP/1.0 200 OK\r\n${length}`, 0],
-    ['the older version, kept', `HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\n${length}`, 30_000],
-    ['five seconds', `HTTP/1.1 200 OK\r\nKeep-Alive: timeout=5, max=9\r\n${length}`, 3_000],
-    ['one second', `HTTP/1.1 200 OK\r\nkeep-alive: timeout=1\r\n${length}`, 0],
-    ['no time', `HTTP/1.1 200 OK\r\nkeep-alive: timeout=0\r\n${length}`, 0],
-    ['ten minutes', `HTTP/1.1 200 OK\r\nkeep-alive: timeout=600\r\n${length}`, 60_000],
+    ['the older version', `HTTP/1.0 200 OK\r\n${sizedResponse}`, 0],
+    ['the older version, kept', `HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\n${sizedResponse}`, 30_000],
+    ['five seconds', `HTTP/1.1 200 OK\r\nKeep-Alive: timeout=5, max=9\r\n${sizedResponse}`, 3_000],
+    ['one second', `HTTP/1.1 200 OK\r\nkeep-alive: timeout=1\r\n${sizedResponse}`, 0],
+    ['no time', `HTTP/1.1 200 OK\r\nkeep-alive: timeout=0\r\n${sizedResponse}`, 0],
+    ['ten minutes', `HTTP/1.1 200 OK\r\nkeep-alive: timeout=600\r\n${sizedResponse}`, 60_000],
     ['until it closes', 'HTTP/1.1 200 OK\r\nkeep-alive: timeout=9\r\n\r\nok', 0],
-    ['something behind', `HTTP/1.1 200 OK\r\n${length}!`, 0],
+    ['something behind', `HTTP/1.1 200 OK\r\n${sizedResponse}!`, 0],
     ['something behind its chunks', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n!', 0],
     ['something behind nothing', 'HTTP/1.1 204 No Content\r\n\r\n!', 0],
     ['without content', 'HTTP/1.1 204 No Content\r\n\r\n', 30_000],
     ['in chunks', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n', 30_000],
-  ])('%s', (_, bytes, idleMs) => {
+  ])('is read from the response: %s', (_, bytes, idleMs) => {
     const reader = new Reader();
-    const recorder = reader.expect();
+    const recorder = reader.expectResponse();
     if (!reader.read(bytes)) reader.parser.close();
     expect(recorder.heads).toBe(1);
     expect(reader.parser.idleMs).toBe(idleMs);

@@ -4,27 +4,28 @@ import { setImmediate as nextRound } from 'node:timers/promises';
 import type { WireTransport } from '../../../../../src/platform/supplier-http';
 import {
   answer,
-  type Asked,
+  type RawSupplierRequest,
   call,
   closeEverything,
   get,
   listen,
   ok,
   openPools,
-  whereDirect,
+  testIfDirect,
 } from './raw-supplier';
 
 afterEach(closeEverything);
 
-/** Each of the calls came over one of these connections. */
-const connectionsOf = (asked: readonly Asked[]): number[] => asked.map(({ connection }) => connection);
+/** Returns the connection number of each request. */
+const connectionsOf = (asked: readonly RawSupplierRequest[]): number[] =>
+  asked.map(({ connection }) => connection);
 
-describe('an answer that nobody asked for is never taken for the next one', () => {
-  const stray = ok('stray');
+describe('Unsolicited response', () => {
+  const strayResponse = ok('stray');
 
-  test('when it comes with the one before', async () => {
+  test('is discarded when it arrives with the previous response', async () => {
     const { port, asked, sockets } = await answer(({ socket }, nth) =>
-      socket.write(ok(`answer ${nth}`) + (nth === 1 ? stray : '')),
+      socket.write(ok(`answer ${nth}`) + (nth === 1 ? strayResponse : '')),
     );
     const pools = openPools();
     expect(await call(pools, get(port)).outcome).toMatchObject({ status: 200, text: 'answer 1' });
@@ -33,12 +34,12 @@ describe('an answer that nobody asked for is never taken for the next one', () =
     if (!sockets[0]!.closed) await once(sockets[0]!, 'close');
   });
 
-  test('when it begins where a read has ended', async () => {
-    const most = 'a'.repeat(16 * 1024);
-    const text = most.slice(ok(most).length - most.length);
+  test('is discarded when it begins exactly where a read ended', async () => {
+    const fullRead = 'a'.repeat(16 * 1024);
+    const text = fullRead.slice(ok(fullRead).length - fullRead.length);
     expect(ok(text)).toHaveLength(16 * 1024);
     const { port, asked } = await answer(({ socket }, nth) =>
-      socket.write(ok(nth === 1 ? text : 'mine') + (nth === 1 ? stray : '')),
+      socket.write(ok(nth === 1 ? text : 'mine') + (nth === 1 ? strayResponse : '')),
     );
     const pools = openPools({ supplierConnections: 1 });
     const calls = [call(pools, get(port)), call(pools, get(port))];
@@ -47,58 +48,58 @@ describe('an answer that nobody asked for is never taken for the next one', () =
     expect(connectionsOf(asked)).toEqual([1, 2]);
   });
 
-  test('when it comes later', async () => {
+  test('is discarded when it arrives later', async () => {
     const { port, asked } = await answer(({ socket }, nth) => socket.write(ok(`answer ${nth}`)));
     const pools = openPools();
     expect(await call(pools, get(port)).outcome).toMatchObject({ text: 'answer 1' });
     const closed = once(asked[0]!.socket, 'close');
-    asked[0]!.socket.write(stray);
+    asked[0]!.socket.write(strayResponse);
     await closed;
     expect(await call(pools, get(port)).outcome).toMatchObject({ status: 200, text: 'answer 2' });
     expect(connectionsOf(asked)).toEqual([1, 2]);
   });
 
-  whereDirect()('when it has come but nobody has had the time to read it', async () => {
+  testIfDirect()('is discarded when it has arrived but was not read yet', async () => {
     const { port, asked } = await answer(({ socket }, nth) => socket.write(ok(`answer ${nth}`)));
     const pools = openPools();
     expect(await call(pools, get(port)).outcome).toMatchObject({ text: 'answer 1' });
-    asked[0]!.socket.write(stray);
+    asked[0]!.socket.write(strayResponse);
     expect(await call(pools, get(port)).outcome).toMatchObject({ status: 200, text: 'answer 2' });
     expect(connectionsOf(asked)).toEqual([1, 2]);
   });
 
-  whereDirect()('when it has come on a connection that others have passed over', async () => {
-    const both: Asked[] = [];
+  testIfDirect()('is discarded when it arrived on an idle connection that was not used', async () => {
+    const bothRequests: RawSupplierRequest[] = [];
     const { port } = await answer((one, nth) => {
       if (nth > 2) return void one.socket.write(ok(`answer ${nth}`));
-      if (both.push(one) === 2) for (const { socket } of both) socket.write(ok('ok'));
+      if (bothRequests.push(one) === 2) for (const { socket } of bothRequests) socket.write(ok('ok'));
     });
     const pools = openPools();
     await Promise.all([call(pools, get(port)).outcome, call(pools, get(port)).outcome]);
     expect(await call(pools, get(port)).outcome).toMatchObject({ text: 'answer 3' });
-    for (const { socket } of both) socket.write(stray);
+    for (const { socket } of bothRequests) socket.write(strayResponse);
     expect(await call(pools, get(port)).outcome).toMatchObject({ status: 200, text: 'answer 4' });
   });
 
-  test('when it has come while the reader of the one before had paused', async () => {
+  test('is discarded when it arrived while the previous reader was paused', async () => {
     const { port, asked } = await answer(({ socket }, nth) => socket.write(ok(`answer ${nth}`)));
     const pools = openPools({ supplierConnections: 1 });
-    const first = call(pools, get(port), { onData: () => first.call.pause() });
-    await first.begun;
-    const second = call(pools, get(port));
-    asked[0]!.socket.write(stray);
-    // Another supplier's answer comes later than the stray one, and readers go on when something has come.
-    const other = await answer(({ socket }) => socket.write(ok('other')));
-    expect(await call(pools, get(other.port)).outcome).toMatchObject({ text: 'other' });
-    first.call.resume();
-    expect(await first.outcome).toMatchObject({ text: 'answer 1' });
-    expect(await second.outcome).toMatchObject({ status: 200, text: 'answer 2' });
+    const firstCall = call(pools, get(port), { onData: () => firstCall.call.pause() });
+    await firstCall.begun;
+    const secondCall = call(pools, get(port));
+    asked[0]!.socket.write(strayResponse);
+    // Another supplier's response arrives after the stray one, so the readers resume once it has been received.
+    const otherSupplier = await answer(({ socket }) => socket.write(ok('other')));
+    expect(await call(pools, get(otherSupplier.port)).outcome).toMatchObject({ text: 'other' });
+    firstCall.call.resume();
+    expect(await firstCall.outcome).toMatchObject({ text: 'answer 1' });
+    expect(await secondCall.outcome).toMatchObject({ status: 200, text: 'answer 2' });
     expect(connectionsOf(asked)).toEqual([1, 2]);
   });
 });
 
-describe('a connection rests after an answer', () => {
-  test('and a call that cannot wait gets another one', async () => {
+describe('Connection rest after a response', () => {
+  test('gives an urgent call another connection', async () => {
     const { port, asked } = await answer(({ socket }, nth) => socket.write(ok(`answer ${nth}`)));
     const pools = openPools({ supplierRestMs: 5_000 });
     for (const nth of [1, 2, 3])
@@ -106,7 +107,7 @@ describe('a connection rests after an answer', () => {
     expect(connectionsOf(asked)).toEqual([1, 2, 3]);
   });
 
-  test('and is waited for where no more may be opened', async () => {
+  test('is awaited when the connection limit is reached', async () => {
     const { port, asked } = await answer(({ socket }, nth) => socket.write(ok(`answer ${nth}`)));
     const pools = openPools({ supplierRestMs: 3, supplierConnections: 1 });
     const start = performance.now();
@@ -123,7 +124,7 @@ describe('a connection rests after an answer', () => {
       'HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\n\r\n',
       [1, 2, 2],
     ],
-  ])('%s', async (_what, stray, expected) => {
+  ])('rest of a connection: %s', async (_what, stray, expected) => {
     const { port, asked } = await answer(({ socket }) => socket.write(ok('ok')));
     const pools = openPools();
     await call(pools, get(port)).outcome;
@@ -136,8 +137,8 @@ describe('a connection rests after an answer', () => {
   });
 });
 
-describe('a connection is not used again', () => {
-  test('when the supplier has closed it meanwhile', async () => {
+describe('Connection reuse', () => {
+  test('is avoided when the supplier has closed the connection', async () => {
     const { port, asked } = await answer(({ socket }, nth) => socket.write(ok(`answer ${nth}`)));
     const pools = openPools();
     await call(pools, get(port)).outcome;
@@ -151,7 +152,7 @@ describe('a connection is not used again', () => {
   test.each([
     ['says so', 'connection: close\r\n'],
     ['would close it soon', 'keep-alive: timeout=2\r\n'],
-  ])('when the supplier %s; it is closed at once', async (_, header) => {
+  ])('is avoided when the supplier %s, and the connection is closed immediately', async (_, header) => {
     const { port, asked } = await answer(({ socket }, nth) => socket.write(ok(`answer ${nth}`, header)));
     const pools = openPools();
     for (const nth of [1, 2]) {
@@ -161,7 +162,7 @@ describe('a connection is not used again', () => {
     expect(connectionsOf(asked)).toEqual([1, 2]);
   });
 
-  test('when the time is over for which the supplier keeps it, and is closed before that', async () => {
+  test("is avoided after the supplier's keep-alive time, and the connection is closed before that", async () => {
     const { port, asked } = await answer(({ socket }) => socket.write(ok('ok', 'keep-alive: timeout=3\r\n')));
     const pools = openPools();
     await call(pools, get(port)).outcome;
@@ -173,28 +174,28 @@ describe('a connection is not used again', () => {
     expect(connectionsOf(asked)).toEqual([1, 1, 2]);
   });
 
-  test('when the call on it was aborted', async () => {
+  test('is avoided after an aborted call', async () => {
     const { port, asked } = await answer(({ socket }, nth) => {
       if (nth > 1) socket.write(ok('ok'));
       else socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nbegun');
     });
     const pools = openPools();
-    const first = call(pools, get(port));
-    await first.begun;
+    const firstCall = call(pools, get(port));
+    await firstCall.begun;
     const closed = once(asked[0]!.socket, 'close');
-    first.call.abort(new Error('enough'));
+    firstCall.call.abort(new Error('enough'));
     expect(await call(pools, get(port)).outcome).toMatchObject({ text: 'ok' });
     await closed;
     expect(connectionsOf(asked)).toEqual([1, 2]);
   });
 
-  test('when the answer came before the question was taken', async () => {
-    const tooLarge = 'HTTP/1.1 413 Content Too Large\r\ncontent-length: 0\r\n\r\n';
+  test('is avoided when the response arrived before the request was read', async () => {
+    const tooLargeResponse = 'HTTP/1.1 413 Content Too Large\r\ncontent-length: 0\r\n\r\n';
     const supplier = await listen((socket, connection) => {
-      // Takes no more than the head, and what came with it.
+      // Reads only the head and what arrives with it.
       socket.once('data', () => {
         socket.pause();
-        socket.write(connection === 1 ? tooLarge : ok('ok'));
+        socket.write(connection === 1 ? tooLargeResponse : ok('ok'));
       });
     });
     const pools = openPools();
@@ -206,19 +207,19 @@ describe('a connection is not used again', () => {
   });
 });
 
-test('the connection that was used last is used first', async () => {
-  const waiting: Asked[] = [];
-  const both = Promise.withResolvers<void>();
+test('most recently used connection is reused first', async () => {
+  const waitingRequests: RawSupplierRequest[] = [];
+  const bothArrived = Promise.withResolvers<void>();
   const { port, asked } = await answer((one, nth) => {
     if (nth > 2) return void one.socket.write(ok('ok'));
-    waiting.push(one);
-    if (nth === 2) both.resolve();
+    waitingRequests.push(one);
+    if (nth === 2) bothArrived.resolve();
   });
   const pools = openPools();
   const calls = [call(pools, get(port)), call(pools, get(port))];
-  await both.promise;
-  // The first to be opened is the last to be free.
-  const [last, first] = waiting.sort((left, right) => left.connection - right.connection);
+  await bothArrived.promise;
+  // The first connection opened is the last to become idle.
+  const [last, first] = waitingRequests.sort((left, right) => left.connection - right.connection);
   first!.socket.write(ok('ok'));
   await Promise.race(calls.map(({ outcome }) => outcome));
   last!.socket.write(ok('ok'));
@@ -227,30 +228,30 @@ test('the connection that was used last is used first', async () => {
   expect(connectionsOf(asked.slice(2))).toEqual([1, 1, 1, 1]);
 });
 
-describe('calls that are aborted while they wait', () => {
-  whereDirect()('do not pile up, and are not sent', async () => {
-    const there = Promise.withResolvers<Asked>();
+describe('Calls aborted while waiting', () => {
+  testIfDirect()('are removed from the queue and not sent', async () => {
+    const arrived = Promise.withResolvers<RawSupplierRequest>();
     const { port, asked } = await answer((one, nth) => {
-      if (nth === 1) there.resolve(one);
+      if (nth === 1) arrived.resolve(one);
       else one.socket.write(ok('ok'));
     });
     const pools = openPools({ supplierConnections: 1 });
-    const first = call(pools, get(port));
-    const { socket } = await there.promise;
+    const firstCall = call(pools, get(port));
+    const { socket } = await arrived.promise;
     for (let n = 0; n < 1_000; n++) call(pools, get(port)).call.abort(new Error('enough'));
     const pool = (pools as WireTransport)['origins'].get(`http://127.0.0.1:${port}`)!.pool;
     await nextRound();
-    // Two turns of the event loop, and they are forgotten.
+    // Two turns of the event loop are enough to remove them.
     for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
     expect(pool['waiting'].length).toBeLessThan(10);
-    const last = call(pools, get(port));
+    const lastCall = call(pools, get(port));
     socket.write(ok('ok'));
-    await Promise.all([first.outcome, last.outcome]);
+    await Promise.all([firstCall.outcome, lastCall.outcome]);
     expect(connectionsOf(asked)).toEqual([1, 1]);
     expect(pool['waiting']).toEqual([]);
   });
 
-  test('have no connections opened for them', async () => {
+  test('open no connections', async () => {
     const { port, sockets } = await answer(({ socket }) => socket.write(ok('ok')));
     const pools = openPools();
     for (let n = 0; n < 3; n++) call(pools, get(port)).call.abort(new Error('enough'));
@@ -259,14 +260,14 @@ describe('calls that are aborted while they wait', () => {
   });
 });
 
-whereDirect().each([1, 2, 3])(
-  'every call that waits hears that none of %d connections can be made',
+testIfDirect().each([1, 2, 3])(
+  'every waiting call fails when none of %d connections can be established',
   async (most) => {
-    const closed = createServer().listen(0, '127.0.0.1');
-    await once(closed, 'listening');
-    const { port } = closed.address() as AddressInfo;
-    closed.close();
-    await once(closed, 'close');
+    const closedServer = createServer().listen(0, '127.0.0.1');
+    await once(closedServer, 'listening');
+    const { port } = closedServer.address() as AddressInfo;
+    closedServer.close();
+    await once(closedServer, 'close');
     const pools = openPools({ supplierConnections: most });
     const calls = Array.from({ length: 2 * most }, () => call(pools, get(port)));
     for (const { call, outcome } of calls) {
@@ -276,29 +277,29 @@ whereDirect().each([1, 2, 3])(
   },
 );
 
-describe('when everything is closed', () => {
-  const begun = 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nbegun';
+describe('Transport shutdown', () => {
+  const partialResponse = 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nbegun';
 
-  test('calls that are open and calls that wait end once, and the supplier sees connections close', async () => {
+  test('ends open and waiting calls once and closes their connections', async () => {
     const { port, asked, sockets } = await answer(({ socket }, nth) =>
-      socket.write(nth === 1 ? ok('ok') : begun),
+      socket.write(nth === 1 ? ok('ok') : partialResponse),
     );
     const pools = openPools({ supplierConnections: 2 });
     await call(pools, get(port)).outcome;
-    const open = [call(pools, get(port)), call(pools, get(port))];
-    await Promise.all(open.map(({ begun }) => begun));
-    const waiting = call(pools, get(port));
+    const openCalls = [call(pools, get(port)), call(pools, get(port))];
+    await Promise.all(openCalls.map(({ begun }) => begun));
+    const waitingCall = call(pools, get(port));
     const closing = sockets.map((socket) => once(socket, 'close'));
     expect(closing).toHaveLength(2);
     pools.close();
-    for (const { outcome } of [...open, waiting])
+    for (const { outcome } of [...openCalls, waitingCall])
       expect(await outcome).toMatchObject({ error: expect.any(Error), ends: 1 });
-    expect(waiting.call.hasStarted).toBe(false);
+    expect(waitingCall.call.hasStarted).toBe(false);
     await Promise.all(closing);
     expect(asked).toHaveLength(3);
   });
 
-  test('idle connections close as well', async () => {
+  test('closes idle connections', async () => {
     const { port, sockets } = await answer(({ socket }) => socket.write(ok('ok')));
     const pools = openPools();
     await call(pools, get(port)).outcome;
@@ -307,15 +308,17 @@ describe('when everything is closed', () => {
     await closing;
   });
 
-  test('a call that is made because another one ended by that is not left waiting', async () => {
-    const { port } = await answer(({ socket }) => socket.write(begun));
+  test('ends calls that are made when another one is ended by the shutdown', async () => {
+    const { port } = await answer(({ socket }) => socket.write(partialResponse));
     const pools = openPools({ supplierFirstByteTimeoutMs: 20_000 });
-    const again = Promise.withResolvers<ReturnType<typeof call>>();
-    const retry = get(port);
-    const first = call(pools, retry, { onBroken: () => again.resolve(call(pools, retry)) });
-    await first.begun;
+    const retriedCall = Promise.withResolvers<ReturnType<typeof call>>();
+    const retryRequest = get(port);
+    const firstCall = call(pools, retryRequest, {
+      onBroken: () => retriedCall.resolve(call(pools, retryRequest)),
+    });
+    await firstCall.begun;
     pools.close();
-    const { error } = await (await again.promise).outcome;
+    const { error } = await (await retriedCall.promise).outcome;
     expect(error).toMatchObject({ message: 'the connections to suppliers are closed' });
   });
 });

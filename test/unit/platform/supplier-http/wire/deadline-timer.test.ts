@@ -1,22 +1,26 @@
 import fc from 'fast-check';
-import { type TimedEntry, DeadlineTimer } from '../../../../../src/platform/supplier-http/wire/deadline-timer';
+import {
+  type TimedEntry,
+  DeadlineTimer,
+} from '../../../../../src/platform/supplier-http/wire/deadline-timer';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
-class Guest implements TimedEntry {
+class TimedStub implements TimedEntry {
   index = -1;
   dueMs = Infinity;
   readonly seenAt: number[] = [];
-  /** The timer should be looked at then. */
-  wanted: number | null = null;
+  /** Time at which the timer should call onDue. */
+  expectedAt: number | null = null;
 
   onDue(): void {
     this.seenAt.push(performance.now());
   }
 }
 
-type Step = { guest: number; milliseconds: number } | { guest: number; leaves: true } | { passes: number };
+type TimerStep =
+  { guest: number; milliseconds: number } | { guest: number; leaves: true } | { passes: number };
 
 const steps = fc.array(
   fc.oneof(
@@ -27,52 +31,54 @@ const steps = fc.array(
   { maxLength: 40 },
 );
 
-test('whoever is expected is looked at once, when it is due, and nobody who has left', () => {
+test('every scheduled entry is called once when it is due, and cancelled entries are not called', () => {
   fc.assert(
-    fc.property(steps, (taken: readonly Step[]) => {
+    fc.property(steps, (sequence: readonly TimerStep[]) => {
       const deadlineTimer = new DeadlineTimer();
-      const guests = Array.from({ length: 6 }, () => new Guest());
-      const pass = (milliseconds: number): void => {
-        for (let gone = 0; gone < milliseconds; gone += 1) {
+      const guests = Array.from({ length: 6 }, () => new TimedStub());
+      const advance = (milliseconds: number): void => {
+        for (let elapsed = 0; elapsed < milliseconds; elapsed += 1) {
           jest.advanceTimersByTime(1);
           const now = performance.now();
           for (const guest of guests) {
-            if (guest.wanted === null || guest.wanted > now) continue;
+            if (guest.expectedAt === null || guest.expectedAt > now) continue;
             expect(guest.seenAt).toHaveLength(1);
-            expect(Math.abs(guest.seenAt[0]! - guest.wanted)).toBeLessThanOrEqual(1);
+            expect(Math.abs(guest.seenAt[0]! - guest.expectedAt)).toBeLessThanOrEqual(1);
             guest.seenAt.length = 0;
-            guest.wanted = null;
+            guest.expectedAt = null;
           }
         }
       };
-      for (const step of taken) {
+      for (const step of sequence) {
         if ('passes' in step) {
-          pass(step.passes);
+          advance(step.passes);
           continue;
         }
         const guest = guests[step.guest]!;
-        // Seen a moment early: that was it.
-        if (guest.seenAt.length > 0) pass(1);
+        // Called a moment early: the deadline is consumed.
+        if (guest.seenAt.length > 0) advance(1);
         if ('leaves' in step) {
           deadlineTimer.cancel(guest);
-          guest.wanted = null;
+          guest.expectedAt = null;
         } else {
           deadlineTimer.schedule(guest, step.milliseconds);
-          guest.wanted = performance.now() + step.milliseconds;
+          guest.expectedAt = performance.now() + step.milliseconds;
         }
         expect(jest.getTimerCount()).toBeLessThanOrEqual(1);
       }
-      pass(301);
-      expect(guests.every(({ seenAt, wanted }) => seenAt.length === 0 && wanted === null)).toBe(true);
+      advance(301);
+      expect(guests.every(({ seenAt, expectedAt: wanted }) => seenAt.length === 0 && wanted === null)).toBe(
+        true,
+      );
       jest.clearAllTimers();
     }),
   );
 });
 
-test('whoever is sent away by the one before is not looked at', () => {
+test('entry cancelled by the previous one is not called', () => {
   const deadlineTimer = new DeadlineTimer();
-  const second = new Guest();
-  const first = new Guest();
+  const second = new TimedStub();
+  const first = new TimedStub();
   first.onDue = () => deadlineTimer.cancel(second);
   deadlineTimer.schedule(first, 10);
   deadlineTimer.schedule(second, 10);
@@ -80,9 +86,9 @@ test('whoever is sent away by the one before is not looked at', () => {
   expect(second.seenAt).toEqual([]);
 });
 
-test('whoever asks to be looked at again, is', () => {
+test('entry can schedule itself again', () => {
   const deadlineTimer = new DeadlineTimer();
-  const guest = new Guest();
+  const guest = new TimedStub();
   const seenAt: number[] = [];
   guest.onDue = () => {
     seenAt.push(performance.now());
@@ -95,18 +101,18 @@ test('whoever asks to be looked at again, is', () => {
   expect(jest.getTimerCount()).toBe(0);
 });
 
-test('a deadline that is over by now is due at once, without a warning of Node', async () => {
+test('deadline in the past is due immediately without a Node warning', async () => {
   jest.useRealTimers();
-  const warned = jest.fn();
-  process.on('warning', warned);
-  const guest = new Guest();
+  const onWarning = jest.fn();
+  process.on('warning', onWarning);
+  const guest = new TimedStub();
   const due = new Promise<void>((resolve) => (guest.onDue = resolve));
   new DeadlineTimer().schedule(guest, -5);
-  // A timer of its own does not keep the test alive.
-  const alive = setInterval(() => undefined, 1_000);
+  // The deadline timer does not keep the process alive.
+  const keepAlive = setInterval(() => undefined, 1_000);
   await due;
   await new Promise(setImmediate);
-  clearInterval(alive);
-  process.off('warning', warned);
-  expect(warned).not.toHaveBeenCalled();
+  clearInterval(keepAlive);
+  process.off('warning', onWarning);
+  expect(onWarning).not.toHaveBeenCalled();
 });

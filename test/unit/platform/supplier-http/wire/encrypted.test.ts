@@ -10,7 +10,7 @@ import { call, closeEverything, closeLater, settings } from './raw-supplier';
 
 const fixture = (name: string): string =>
   readFileSync(join(__dirname, '../../../../fixtures/tls', name), 'utf8');
-/** Made for these tests, for the name supplier.example; nothing else trusts it. */
+/** Test certificate for the name supplier.example; no other code trusts it. */
 const certificate = fixture('supplier.cert.pem');
 
 const trusted = getCACertificates('default');
@@ -18,17 +18,21 @@ beforeAll(() => setDefaultCACertificates([...trusted, certificate]));
 afterAll(() => setDefaultCACertificates(trusted));
 afterEach(closeEverything);
 
-interface Seen {
+interface TlsRequest {
   readonly name: string | false | null | undefined;
   readonly protocol: string | false | null;
   readonly resumed: boolean;
 }
 
 async function serve(answer: (request: IncomingMessage, response: ServerResponse) => void) {
-  const seen: Seen[] = [];
+  const tlsRequests: TlsRequest[] = [];
   const server = createServer({ cert: certificate, key: fixture('supplier.key.pem') }, answer);
   server.on('secureConnection', (socket: TLSSocket & { servername?: string | false | null }) =>
-    seen.push({ name: socket.servername, protocol: socket.alpnProtocol, resumed: socket.isSessionReused() }),
+    tlsRequests.push({
+      name: socket.servername,
+      protocol: socket.alpnProtocol,
+      resumed: socket.isSessionReused(),
+    }),
   );
   server.on('tlsClientError', () => undefined);
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -36,18 +40,18 @@ async function serve(answer: (request: IncomingMessage, response: ServerResponse
     server.closeAllConnections();
     server.close();
   });
-  return { port: (server.address() as AddressInfo).port, seen };
+  return { port: (server.address() as AddressInfo).port, seen: tlsRequests };
 }
 
-/** Every name stands for this machine. */
-function pools(): WireTransport {
+/** Opens a transport that resolves every name to this machine. */
+function openTransport(): WireTransport {
   const loopback = { address: '127.0.0.0', prefix: 8, family: 'ipv4' as const };
-  const opened = new WireTransport(
+  const transport = new WireTransport(
     settings,
     new AddressGuard([loopback], () => Promise.resolve(['127.0.0.1'])),
   );
-  closeLater(() => opened.close());
-  return opened;
+  closeLater(() => transport.close());
+  return transport;
 }
 
 const get = (name: string, port: number) => ({
@@ -56,13 +60,13 @@ const get = (name: string, port: number) => ({
   headers: {},
 });
 
-test('the supplier is told its name, and the next connection resumes the session of the one before', async () => {
+test('supplier receives its server name, and the next connection resumes the TLS session', async () => {
   const { port, seen } = await serve((request, response) => {
     response.writeHead(200, { connection: 'close' }).end(`${request.method} ${request.url}`);
   });
-  const open = pools();
+  const transport = openTransport();
   for (let n = 0; n < 2; n += 1)
-    expect(await call(open, get('supplier.example', port)).outcome).toMatchObject({
+    expect(await call(transport, get('supplier.example', port)).outcome).toMatchObject({
       status: 200,
       text: 'GET /v1/x',
     });
@@ -72,46 +76,51 @@ test('the supplier is told its name, and the next connection resumes the session
   ]);
 });
 
-test('one connection serves one call after the other', async () => {
+test('connection is reused for consecutive calls', async () => {
   const { port, seen } = await serve((_, response) => response.end('x'));
-  const open = pools();
+  const transport = openTransport();
   for (let n = 0; n < 3; n += 1)
-    expect(await call(open, get('supplier.example', port)).outcome).toMatchObject({ text: 'x' });
+    expect(await call(transport, get('supplier.example', port)).outcome).toMatchObject({ text: 'x' });
   expect(seen).toHaveLength(1);
 });
 
-test('an answer without a length is not whole when an encrypted connection ends: a cut looks the same', async () => {
+test('response without a length is incomplete when a TLS connection ends, as it could be truncated', async () => {
   const { port } = await serve((_, response) => {
     response.socket!.end('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{"half":');
   });
-  const cut = await call(pools(), get('supplier.example', port)).outcome;
-  expect(cut).toMatchObject({ status: 200, text: '{"half":', error: { code: 'SUPPLIER_CLOSED' }, ends: 1 });
+  const truncated = await call(openTransport(), get('supplier.example', port)).outcome;
+  expect(truncated).toMatchObject({
+    status: 200,
+    text: '{"half":',
+    error: { code: 'SUPPLIER_CLOSED' },
+    ends: 1,
+  });
 });
 
-test('a certificate for another name is refused before anything is said', async () => {
+test('certificate for another name is rejected before any request is sent', async () => {
   let requests = 0;
   const { port } = await serve((_, response) => {
     requests += 1;
     response.end('x');
   });
-  const refused = call(pools(), get('other.example', port));
-  expect(await refused.outcome).toMatchObject({ error: { code: 'ERR_TLS_CERT_ALTNAME_INVALID' }, ends: 1 });
-  expect(refused.call.hasStarted).toBe(false);
+  const rejected = call(openTransport(), get('other.example', port));
+  expect(await rejected.outcome).toMatchObject({ error: { code: 'ERR_TLS_CERT_ALTNAME_INVALID' }, ends: 1 });
+  expect(rejected.call.hasStarted).toBe(false);
   expect(requests).toBe(0);
 });
 
 test.each([
   ['with a length', { 'content-length': String(1024 * 1024) }],
   ['in chunks', {}],
-])('a large answer arrives whole in spite of pauses, %s', async (_, headers) => {
-  const sent = Buffer.alloc(1024 * 1024, 'the ferry leaves at nine ');
-  const { port } = await serve((_request, response) => response.writeHead(200, headers).end(sent));
-  const paused = call(pools(), get('supplier.example', port), {
+])('large response arrives completely despite pauses, %s', async (_, headers) => {
+  const sentBody = Buffer.alloc(1024 * 1024, 'the ferry leaves at nine ');
+  const { port } = await serve((_request, response) => response.writeHead(200, headers).end(sentBody));
+  const pausedCall = call(openTransport(), get('supplier.example', port), {
     onData: () => {
-      paused.call.pause();
-      setImmediate(() => paused.call.resume());
+      pausedCall.call.pause();
+      setImmediate(() => pausedCall.call.resume());
     },
   });
-  const { body } = await paused.outcome;
-  expect(body.equals(sent)).toBe(true);
+  const { body } = await pausedCall.outcome;
+  expect(body.equals(sentBody)).toBe(true);
 });

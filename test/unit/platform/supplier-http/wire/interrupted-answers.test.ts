@@ -1,37 +1,37 @@
 import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
-import { cuts } from '../../../../support/broken-answers';
+import { truncations } from '../../../../support/broken-responses';
 import {
   answer,
-  type Asked,
+  type RawSupplierRequest,
   call,
   closeEverything,
   get,
   listen,
   ok,
   openPools,
-  wherePlain,
+  testIfPlain,
 } from './raw-supplier';
 
 afterEach(closeEverything);
 
-const sized = 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nbegun';
-const chunked = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nbegun\r\n';
-const untilClose = 'HTTP/1.1 200 OK\r\n\r\nbegun';
+const sizedResponse = 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nbegun';
+const chunkedResponse = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nbegun\r\n';
+const responseUntilClose = 'HTTP/1.1 200 OK\r\n\r\nbegun';
 
-describe('when the supplier closes', () => {
-  test.each(cuts)('%s, the call breaks off once', async (_, bytes) => {
+describe('Connection closed by the supplier', () => {
+  test.each(truncations)('breaks the call once: %s', async (_, bytes) => {
     const { port } = await answer(({ socket }) => socket.end(bytes));
-    const { call: made, outcome, told } = call(openPools(), get(port));
+    const { call: brokenCall, outcome, told } = call(openPools(), get(port));
     expect(await outcome).toMatchObject({ error: { code: 'SUPPLIER_CLOSED' } });
-    expect(made.hasStarted).toBe(true);
+    expect(brokenCall.hasStarted).toBe(true);
     expect(bytes.includes('begun') ? told.text : 'begun').toMatch(/^begun/);
   });
 
-  wherePlain()(
-    'an answer that ends by that is whole, and the next one comes over another connection',
+  testIfPlain()(
+    'response that ends with the connection is complete, and the next call uses another connection',
     async () => {
-      const { port, asked } = await answer(({ socket }) => socket.end(untilClose));
+      const { port, asked } = await answer(({ socket }) => socket.end(responseUntilClose));
       const pools = openPools();
       for (let n = 0; n < 2; n++) {
         const { error, ...told } = await call(pools, get(port)).outcome;
@@ -42,7 +42,7 @@ describe('when the supplier closes', () => {
     },
   );
 
-  test('others that wait go on over another connection', async () => {
+  test('waiting calls continue on another connection', async () => {
     const { port } = await answer(({ socket }, nth) => (nth === 1 ? socket.end() : socket.write(ok('ok'))));
     const pools = openPools({ supplierConnections: 1 });
     const calls = [call(pools, get(port)), call(pools, get(port))];
@@ -51,17 +51,17 @@ describe('when the supplier closes', () => {
   });
 });
 
-describe('when the supplier resets the connection', () => {
-  wherePlain()('before it says a word, the call breaks off once', async () => {
+describe('Connection reset by the supplier', () => {
+  testIfPlain()('breaks the call once before the response starts', async () => {
     const { port } = await answer(({ socket }) => socket.resetAndDestroy());
     expect(await call(openPools(), get(port)).outcome).toMatchObject({ error: { code: 'ECONNRESET' } });
   });
 
-  wherePlain().each([
-    ['a body', sized],
-    ['a chunked body', chunked],
-    ['a body that ends when the connection closes', untilClose],
-  ])('in the middle of %s, the call breaks off once', async (_, bytes) => {
+  testIfPlain().each([
+    ['a body', sizedResponse],
+    ['a chunked body', chunkedResponse],
+    ['a body that ends when the connection closes', responseUntilClose],
+  ])('breaks the call once in the middle of %s', async (_, bytes) => {
     const { port, asked } = await answer(({ socket }) => socket.write(bytes));
     const { begun, outcome } = call(openPools(), get(port));
     await begun;
@@ -69,26 +69,26 @@ describe('when the supplier resets the connection', () => {
     expect(await outcome).toMatchObject({ text: 'begun', error: { code: 'ECONNRESET' } });
   });
 
-  wherePlain()('and nobody uses it, nobody notices', async () => {
+  testIfPlain()('is not reported while the connection is idle', async () => {
     const { port, asked } = await answer(({ socket }, nth) => socket.write(ok(`answer ${nth}`)));
     const pools = openPools();
     await call(pools, get(port)).outcome;
     const closed = once(asked[0]!.socket, 'close');
     asked[0]!.socket.resetAndDestroy();
     await closed;
-    // Between these two everything that has come is read.
+    // Everything that has arrived is read between these two.
     await setImmediate();
     await setImmediate();
     expect(await call(pools, get(port)).outcome).toMatchObject({ text: 'answer 2' });
   });
 });
 
-describe('a broken answer', () => {
+describe('Malformed response', () => {
   test.each([
     ['that is none', 'SSH-2.0-OpenSSH_9.6\r\n\r\n'],
     ['with a broken header', 'HTTP/1.1 200 OK\r\nx a: b\r\n\r\n'],
     ['with a broken length', 'HTTP/1.1 200 OK\r\ncontent-length: +5\r\n\r\n'],
-    ['with a broken chunk', `${chunked}nine\r\n`],
+    ['with a broken chunk', `${chunkedResponse}nine\r\n`],
     ['with another protocol', 'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n'],
   ])('%s ends the call once and closes the connection', async (_, bytes) => {
     const closed = Promise.withResolvers<void>();
@@ -103,7 +103,7 @@ describe('a broken answer', () => {
     expect(asked.map(({ connection }) => connection)).toEqual([1, 2]);
   });
 
-  test('is what somebody says who speaks before being asked; nobody calls there again and again', async () => {
+  test('supplier that sends before a request is not retried in a loop', async () => {
     const { port, sockets } = await listen((socket) => socket.write('220 mail.example ESMTP\r\n\r\n'));
     const pools = openPools({ supplierFirstByteTimeoutMs: 20_000 });
     expect(await call(pools, get(port)).outcome).toMatchObject({ error: { code: 'SUPPLIER_BROKEN_ANSWER' } });
@@ -111,26 +111,28 @@ describe('a broken answer', () => {
   });
 });
 
-describe('whoever ends a call while it is told of something', () => {
-  test.each(['onHead', 'onData'] as const)('hears nothing more (%s)', async (moment) => {
-    const there = Promise.withResolvers<Asked>();
+describe('Call aborted in its own callback', () => {
+  test.each(['onHead', 'onData'] as const)('receives no further events (%s)', async (moment) => {
+    const arrived = Promise.withResolvers<RawSupplierRequest>();
     const { port } = await answer((one, nth) => {
-      if (nth === 1) there.resolve(one);
+      if (nth === 1) arrived.resolve(one);
       one.socket.write(ok(`answer ${nth}`));
     });
     const pools = openPools();
-    const heard: string[] = [];
-    const stop = (): void => first.call.abort(new Error('enough'));
-    const first = call(pools, get(port), {
-      onHead: () => (heard.push('onHead'), moment === 'onHead' && stop()),
-      onData: () => (heard.push('onData'), moment === 'onData' && stop()),
-      onEnd: () => heard.push('onEnd'),
-      onBroken: () => heard.push('onBroken'),
+    const receivedEvents: string[] = [];
+    const abortCall = (): void => firstCall.call.abort(new Error('enough'));
+    const firstCall = call(pools, get(port), {
+      onHead: () => (receivedEvents.push('onHead'), moment === 'onHead' && abortCall()),
+      onData: () => (receivedEvents.push('onData'), moment === 'onData' && abortCall()),
+      onEnd: () => receivedEvents.push('onEnd'),
+      onBroken: () => receivedEvents.push('onBroken'),
     });
-    const { socket } = await there.promise;
-    expect(await first.outcome).toMatchObject({ error: { message: 'enough' } });
+    const { socket } = await arrived.promise;
+    expect(await firstCall.outcome).toMatchObject({ error: { message: 'enough' } });
     if (!socket.closed) await once(socket, 'close');
     expect(await call(pools, get(port)).outcome).toMatchObject({ text: 'answer 2' });
-    expect(heard).toEqual(moment === 'onHead' ? ['onHead', 'onBroken'] : ['onHead', 'onData', 'onBroken']);
+    expect(receivedEvents).toEqual(
+      moment === 'onHead' ? ['onHead', 'onBroken'] : ['onHead', 'onData', 'onBroken'],
+    );
   });
 });

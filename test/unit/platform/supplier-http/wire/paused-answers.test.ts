@@ -8,18 +8,18 @@ import {
   ok,
   openPools,
   type RawSupplier,
-  wherePlain,
+  testIfPlain,
 } from './raw-supplier';
 
 afterEach(closeEverything);
 
-const sent = Buffer.from(
+const sentBytes = Buffer.from(
   Uint8Array.from({ length: 1024 * 1024 + 7 }, (_, at) => (at * 31 + (at >> 8)) % 256),
 );
 
-function inChunks(bytes: Buffer): Buffer {
+function encodeChunked(bytes: Buffer): Buffer {
   const parts: Buffer[] = [];
-  // Sizes on both sides of what one read takes.
+  // Chunk sizes below and above the size of one read.
   for (let from = 0, size = 1; from < bytes.length; from += size, size = (size * 7 + 3) % 40_000) {
     const data = bytes.subarray(from, from + size);
     parts.push(Buffer.from(`${data.length.toString(16)};n=${size}\r\n`), data, Buffer.from('\r\n'));
@@ -27,183 +27,193 @@ function inChunks(bytes: Buffer): Buffer {
   return Buffer.concat([...parts, Buffer.from('0\r\nx-after: all\r\n\r\n')]);
 }
 
-/** Something else comes and goes meanwhile, so that whatever could have been told has been told. */
-async function meanwhile({ port }: RawSupplier): Promise<void> {
+/** Completes another call meanwhile, so that every pending event has been delivered. */
+async function completeOtherCall({ port }: RawSupplier): Promise<void> {
   await call(openPools(), get(port)).outcome;
   await nextRound();
   await nextRound();
 }
 
-const wholeAnswers: [string, string][] = [
+const completeResponses: [string, string][] = [
   ['with a length', ok('begun')],
   ['in chunks', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nbegun\r\n0\r\n\r\n'],
 ];
 
-describe('a pause', () => {
-  test.each(wholeAnswers)('holds back the end of an answer that is there already (%s)', async (_, bytes) => {
-    const supplier = await answer(({ socket }) => socket.write(bytes));
-    const pools = openPools();
-    const heard: string[] = [];
-    const paused = call(pools, get(supplier.port), {
-      onData: () => (heard.push('data'), paused.call.pause()),
-      onEnd: () => heard.push('end'),
-    });
-    await paused.begun;
-    await meanwhile(supplier);
-    expect(heard).toEqual(['data']);
-    paused.call.resume();
-    expect(await paused.outcome).toMatchObject({ status: 200, text: 'begun', ends: 1 });
-    await call(pools, get(supplier.port)).outcome;
-    expect(supplier.asked.map(({ connection }) => connection)).toEqual([1, 2, 1]);
-  });
+describe('Paused call', () => {
+  test.each(completeResponses)(
+    'delays the end of a response that has already arrived (%s)',
+    async (_, bytes) => {
+      const supplier = await answer(({ socket }) => socket.write(bytes));
+      const pools = openPools();
+      const receivedEvents: string[] = [];
+      const pausedCall = call(pools, get(supplier.port), {
+        onData: () => (receivedEvents.push('data'), pausedCall.call.pause()),
+        onEnd: () => receivedEvents.push('end'),
+      });
+      await pausedCall.begun;
+      await completeOtherCall(supplier);
+      expect(receivedEvents).toEqual(['data']);
+      pausedCall.call.resume();
+      expect(await pausedCall.outcome).toMatchObject({ status: 200, text: 'begun', ends: 1 });
+      await call(pools, get(supplier.port)).outcome;
+      expect(supplier.asked.map(({ connection }) => connection)).toEqual([1, 2, 1]);
+    },
+  );
 
-  wherePlain()('holds back an end that comes by closing', async () => {
+  testIfPlain()('delays the end of a response that ends with the connection', async () => {
     const supplier = await answer(({ socket }) => socket.end('HTTP/1.1 200 OK\r\n\r\nbegun'));
-    const paused = call(openPools(), get(supplier.port), { onData: () => paused.call.pause() });
-    await paused.begun;
-    await meanwhile(supplier);
-    expect(paused.told.ends).toBe(0);
-    paused.call.resume();
-    expect((await paused.outcome).error).toBeUndefined();
+    const secondCall = call(openPools(), get(supplier.port), { onData: () => secondCall.call.pause() });
+    await secondCall.begun;
+    await completeOtherCall(supplier);
+    expect(secondCall.told.ends).toBe(0);
+    secondCall.call.resume();
+    expect((await secondCall.outcome).error).toBeUndefined();
   });
 
-  test('on the head holds back an answer without a body', async () => {
+  test('delays a response without a body when paused on the head', async () => {
     const supplier = await answer(({ socket }) => socket.write('HTTP/1.1 204 No Content\r\n\r\n'));
-    const begun = Promise.withResolvers<void>();
-    const paused = call(openPools(), get(supplier.port), {
-      onHead: () => (paused.call.pause(), begun.resolve()),
+    const headReceived = Promise.withResolvers<void>();
+    const pausedCall = call(openPools(), get(supplier.port), {
+      onHead: () => (pausedCall.call.pause(), headReceived.resolve()),
     });
-    await begun.promise;
-    await meanwhile(supplier);
-    expect(paused.told.ends).toBe(0);
-    paused.call.resume();
-    expect(await paused.outcome).toMatchObject({ status: 204 });
+    await headReceived.promise;
+    await completeOtherCall(supplier);
+    expect(pausedCall.told.ends).toBe(0);
+    pausedCall.call.resume();
+    expect(await pausedCall.outcome).toMatchObject({ status: 204 });
   });
 
-  test('that is over at once changes nothing', async () => {
+  test('is unaffected when resumed immediately', async () => {
     const { port, asked } = await answer(({ socket }) => socket.write(ok('begun')));
     const pools = openPools();
     const request = get(port);
     for (let n = 0; n < 2; n++) {
-      const made = call(pools, request, { onData: () => (made.call.pause(), made.call.resume()) });
-      expect(await made.outcome).toMatchObject({ text: 'begun' });
+      const resumedCall = call(pools, request, {
+        onData: () => (resumedCall.call.pause(), resumedCall.call.resume()),
+      });
+      expect(await resumedCall.outcome).toMatchObject({ text: 'begun' });
     }
     expect(asked.map(({ connection }) => connection)).toEqual([1, 1]);
   });
 
-  test('before there is a connection holds as well', async () => {
+  test('stays paused if paused before its connection exists', async () => {
     const supplier = await answer(({ socket }) => socket.write(ok('begun')));
-    const paused = call(openPools(), get(supplier.port));
-    paused.call.pause();
-    await meanwhile(supplier);
-    expect(paused.told.ends).toBe(0);
-    paused.call.resume();
-    expect(await paused.outcome).toMatchObject({ text: 'begun' });
+    const pausedCall = call(openPools(), get(supplier.port));
+    pausedCall.call.pause();
+    await completeOtherCall(supplier);
+    expect(pausedCall.told.ends).toBe(0);
+    pausedCall.call.resume();
+    expect(await pausedCall.outcome).toMatchObject({ text: 'begun' });
   });
 
-  test('may end by abortion', async () => {
+  test('can be aborted', async () => {
     const { port, asked } = await answer(({ socket }) => socket.write(ok('begun')));
-    const paused = call(openPools(), get(port), { onData: () => paused.call.pause() });
-    await paused.begun;
+    const pausedCall = call(openPools(), get(port), { onData: () => pausedCall.call.pause() });
+    await pausedCall.begun;
     const closed = once(asked[0]!.socket, 'close');
-    paused.call.abort(new Error('enough'));
-    paused.call.resume();
-    expect(await paused.outcome).toMatchObject({ error: { message: 'enough' } });
+    pausedCall.call.abort(new Error('enough'));
+    pausedCall.call.resume();
+    expect(await pausedCall.outcome).toMatchObject({ error: { message: 'enough' } });
     await closed;
   });
 
-  wherePlain()('of an answer that is there outlives the supplier', async () => {
+  testIfPlain()('receives an arrived response even if the supplier resets the connection', async () => {
     const { port, asked } = await answer(({ socket }) => socket.write(ok('begun')));
-    const paused = call(openPools(), get(port), { onData: () => paused.call.pause() });
-    await paused.begun;
+    const secondCall = call(openPools(), get(port), { onData: () => secondCall.call.pause() });
+    await secondCall.begun;
     asked[0]!.socket.resetAndDestroy();
     await nextRound();
     await nextRound();
-    paused.call.resume();
-    expect(await paused.outcome).toMatchObject({ status: 200, text: 'begun' });
+    secondCall.call.resume();
+    expect(await secondCall.outcome).toMatchObject({ status: 200, text: 'begun' });
   });
 });
 
-describe('the deadline for silence', () => {
+describe('Idle timeout', () => {
   const idleMs = 400;
 
   test.each([
     ['that is not whole', 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nbegun', ', and'],
     ['that is whole', ok('begun'), ''],
-  ])('does not run while the reader of an answer %s has paused', async (_, bytes, rest) => {
+  ])('does not run while the reader of a response %s is paused', async (_, bytes, rest) => {
     const { port, asked } = await answer(({ socket }) => socket.write(bytes));
-    const paused = call(openPools(), get(port, { idleMs }), {
-      onData: (piece) => piece.toString() === 'begun' && paused.call.pause(),
+    const pausedCall = call(openPools(), get(port, { idleMs }), {
+      onData: (piece) => piece.toString() === 'begun' && pausedCall.call.pause(),
     });
-    await paused.begun;
+    await pausedCall.begun;
     await new Promise((resolve) => setTimeout(resolve, 2 * idleMs));
-    expect(paused.told.ends).toBe(0);
-    // It begins anew with the end of the pause.
-    paused.call.resume();
-    if (rest === '') return void expect(await paused.outcome).toMatchObject({ text: 'begun' });
+    expect(pausedCall.told.ends).toBe(0);
+    // The timeout starts again at the end of the pause.
+    pausedCall.call.resume();
+    if (rest === '') return void expect(await pausedCall.outcome).toMatchObject({ text: 'begun' });
     asked[0]!.socket.write('1234');
-    expect(await paused.outcome).toMatchObject({ text: 'begun1234' });
+    expect(await pausedCall.outcome).toMatchObject({ text: 'begun1234' });
   });
 
-  test('runs when the pause is over', async () => {
+  test('runs after a pause', async () => {
     const { port } = await answer(({ socket }) =>
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nbegun'),
     );
-    const paused = call(openPools(), get(port, { idleMs }), { onData: () => paused.call.pause() });
-    await paused.begun;
+    const pausedCall = call(openPools(), get(port, { idleMs }), { onData: () => pausedCall.call.pause() });
+    await pausedCall.begun;
     await new Promise((resolve) => setTimeout(resolve, 2 * idleMs));
     const start = performance.now();
-    paused.call.resume();
-    expect(await paused.outcome).toMatchObject({ text: 'begun', error: { code: 'SUPPLIER_DEADLINE' } });
+    pausedCall.call.resume();
+    expect(await pausedCall.outcome).toMatchObject({ text: 'begun', error: { code: 'SUPPLIER_DEADLINE' } });
     expect(performance.now() - start).toBeGreaterThan(idleMs - 2);
   });
 
-  test('and the one for everything runs even during a pause', async () => {
+  test('is suspended during a pause while the total timeout runs', async () => {
     const { port } = await answer(({ socket }) => socket.write(ok('begun')));
-    const paused = call(openPools(), get(port, { totalMs: 60 }), { onData: () => paused.call.pause() });
-    expect(await paused.outcome).toMatchObject({ error: { code: 'SUPPLIER_DEADLINE' } });
+    const pausedCall = call(openPools(), get(port, { totalMs: 60 }), {
+      onData: () => pausedCall.call.pause(),
+    });
+    expect(await pausedCall.outcome).toMatchObject({ error: { code: 'SUPPLIER_DEADLINE' } });
   });
 });
 
-wherePlain().each([
+testIfPlain().each([
   [
     'with a length',
-    Buffer.concat([Buffer.from(`HTTP/1.1 200 OK\r\ncontent-length: ${sent.length}\r\n\r\n`), sent]),
+    Buffer.concat([Buffer.from(`HTTP/1.1 200 OK\r\ncontent-length: ${sentBytes.length}\r\n\r\n`), sentBytes]),
   ],
   [
     'in chunks',
-    Buffer.concat([Buffer.from('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n'), inChunks(sent)]),
+    Buffer.concat([
+      Buffer.from('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n'),
+      encodeChunked(sentBytes),
+    ]),
   ],
-  ['until the connection closes', Buffer.concat([Buffer.from('HTTP/1.1 200 OK\r\n\r\n'), sent])],
-])('a large answer %s arrives whole, with a pause after every piece', async (framing, bytes) => {
+  ['until the connection closes', Buffer.concat([Buffer.from('HTTP/1.1 200 OK\r\n\r\n'), sentBytes])],
+])('large response %s arrives completely with a pause after every piece', async (framing, bytes) => {
   const { port, asked } = await answer(({ socket }) =>
     framing.startsWith('until') ? socket.end(bytes) : socket.write(bytes),
   );
   const pools = openPools();
   for (let n = 0; n < 2; n++) {
-    let toldInPause = 0;
-    const made = call(pools, get(port), {
+    let bytesWhilePaused = 0;
+    const pausedCall = call(pools, get(port), {
       onData: ({ length }) => {
-        // One read may bring several pieces; the pause begins with the next.
-        toldInPause += length;
-        expect(toldInPause).toBeLessThanOrEqual(16 * 1024);
-        if (toldInPause > length) return;
-        made.call.pause();
+        // A read can deliver several pieces; the pause takes effect at the next one.
+        bytesWhilePaused += length;
+        expect(bytesWhilePaused).toBeLessThanOrEqual(16 * 1024);
+        if (bytesWhilePaused > length) return;
+        pausedCall.call.pause();
         setImmediate(() => {
-          toldInPause = 0;
-          made.call.resume();
+          bytesWhilePaused = 0;
+          pausedCall.call.resume();
         });
       },
     });
-    const { body, error } = await made.outcome;
+    const { body, error } = await pausedCall.outcome;
     expect(error).toBeUndefined();
-    expect(body.equals(sent)).toBe(true);
+    expect(body.equals(sentBytes)).toBe(true);
   }
   expect(asked.map(({ connection }) => connection)).toEqual(framing.startsWith('until') ? [1, 2] : [1, 1]);
 });
 
 test.each(['idleMs', 'firstByteMs'] as const)(
-  'where we were busy for longer than %s, what has come meanwhile counts as having come in time',
+  'data received while the process was busy for longer than %s counts as in time',
   async (deadline) => {
     const limit = 200;
     for (let attempts = 1; ; attempts++) {
@@ -218,10 +228,10 @@ test.each(['idleMs', 'firstByteMs'] as const)(
         });
       });
       const { outcome } = call(openPools(), get(supplier.port, { [deadline]: limit }));
-      const heard = await outcome;
-      // Where the machine stood still before the answer was written, it came too late indeed.
+      const received = await outcome;
+      // If the machine stalled before the response was written, the response really was late.
       if (wroteMs - startMs > limit / 2 && attempts < 10) continue;
-      return void expect(heard).toMatchObject({ status: 200, text: 'begun', ends: 1 });
+      return void expect(received).toMatchObject({ status: 200, text: 'begun', ends: 1 });
     }
   },
 );

@@ -12,7 +12,7 @@ import {
 
 export const settings = {
   supplierConnections: 8,
-  /** Most of these tests are about what comes over one connection: it is used again at once. */
+  /** Connections are reused immediately, as most tests are about what arrives on a single one. */
   supplierRestMs: 0,
   supplierConnectTimeoutMs: 1_000,
   supplierFirstByteTimeoutMs: 5_000,
@@ -20,7 +20,7 @@ export const settings = {
   supplierTotalTimeoutMs: 10_000,
 };
 
-export interface Outcome {
+export interface CallOutcome {
   status?: number;
   headers?: IncomingHttpHeaders;
   body: Buffer;
@@ -29,46 +29,49 @@ export interface Outcome {
   ends: number;
 }
 
-export interface Asked {
+export interface RawSupplierRequest {
   readonly head: string;
   readonly body: Buffer;
   readonly socket: Socket;
-  /** It came over this connection, the first being 1. */
+  /** Number of the connection, starting at 1. */
   readonly connection: number;
 }
 
 export interface RawSupplier {
   readonly port: number;
-  readonly asked: Asked[];
+  readonly asked: RawSupplierRequest[];
   readonly sockets: Socket[];
 }
 
 const cleanups: (() => unknown)[] = [];
-const outcomes: Outcome[] = [];
+const outcomes: CallOutcome[] = [];
 
 export const closeLater = (close: () => unknown): void => void cleanups.push(close);
 
-/** To be called after each test: closes everything, whereupon every call must have ended once. */
+/** Closes everything after a test and checks that every call ended exactly once. */
 export async function closeEverything(): Promise<void> {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
   for (const { ends } of outcomes.splice(0)) expect(ends).toBe(1);
 }
 
-/** A supplier that does with its connections whatever it likes. */
+/** Starts a supplier with full control over its connections. */
 export async function listen(
   onConnection: (socket: Socket, connection: number) => void,
 ): Promise<RawSupplier> {
   const sockets: Socket[] = [];
-  const usual = { allowHalfOpen: true, noDelay: true };
+  const defaultOptions = { allowHalfOpen: true, noDelay: true };
   const serve = (socket: Socket): void => {
     sockets.push(socket);
     socket.on('error', () => undefined).on('end', () => socket.end());
     onConnection(socket, sockets.length);
   };
   const server: Server =
-    way.tls === undefined
-      ? createServer(usual, serve)
-      : createSecureServer({ ...usual, ...way.tls }, serve).on('tlsClientError', () => undefined);
+    variant.tls === undefined
+      ? createServer(defaultOptions, serve)
+      : createSecureServer({ ...defaultOptions, ...variant.tls }, serve).on(
+          'tlsClientError',
+          () => undefined,
+        );
   await once(server.listen(0, '127.0.0.1'), 'listening');
   cleanups.push(() => {
     for (const socket of sockets) socket.destroy();
@@ -77,60 +80,62 @@ export async function listen(
   return { port: (server.address() as AddressInfo).port, asked: [], sockets };
 }
 
-/** A supplier that takes whole requests and answers with bytes of its own. */
-export async function answer(answerTo: (asked: Asked, nth: number) => void): Promise<RawSupplier> {
-  const asked: Asked[] = [];
+/** Starts a supplier that receives complete requests and responds with raw bytes. */
+export async function answer(
+  answerTo: (asked: RawSupplierRequest, nth: number) => void,
+): Promise<RawSupplier> {
+  const receivedRequests: RawSupplierRequest[] = [];
   const supplier = await listen((socket, connection) => {
-    let come = Buffer.alloc(0);
+    let received = Buffer.alloc(0);
     socket.on('data', (bytes: Buffer) => {
-      come = Buffer.concat([come, bytes]);
-      const end = come.indexOf('\r\n\r\n');
+      received = Buffer.concat([received, bytes]);
+      const end = received.indexOf('\r\n\r\n');
       if (end === -1) return;
-      const head = come.toString('latin1', 0, end);
+      const head = received.toString('latin1', 0, end);
       const length = Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0);
-      if (come.length < end + 4 + length) return;
-      const body = come.subarray(end + 4);
-      come = Buffer.alloc(0);
-      asked.push({ head, body, socket, connection });
-      answerTo(asked.at(-1)!, asked.length);
+      if (received.length < end + 4 + length) return;
+      const body = received.subarray(end + 4);
+      received = Buffer.alloc(0);
+      receivedRequests.push({ head, body, socket, connection });
+      answerTo(receivedRequests.at(-1)!, receivedRequests.length);
     });
   });
-  return { ...supplier, asked };
+  return { ...supplier, asked: receivedRequests };
 }
 
 export const ok = (text: string, headers = ''): string =>
   `HTTP/1.1 200 OK\r\n${headers}content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
 
-type Opened = (terms: typeof settings, guard: AddressGuard) => SupplierTransport;
+type OpenTransport = (terms: typeof settings, guard: AddressGuard) => SupplierTransport;
 
-/** The cases are tried in this way; another one names what is different about it. */
-export interface Way {
-  readonly open: Opened;
-  /** Nothing stands between us and the supplier: what it did is known at once, as it did it. */
+/** Describes how the cases reach the supplier; variants state their differences. */
+export interface ConnectionVariant {
+  readonly open: OpenTransport;
+  /** Whether the supplier is reached without a proxy, so that its actions are visible immediately. */
   readonly isDirect: boolean;
-  /** The supplier has this name. */
+  /** Host name of the supplier. */
   readonly name?: string;
-  /** It speaks TLS. */
+  /** TLS credentials of the supplier; absent for plain HTTP. */
   readonly tls?: { readonly cert: string; readonly key: string };
 }
 
-let way: Way = { open: (terms, guard) => new WireTransport(terms, guard), isDirect: true };
+let variant: ConnectionVariant = { open: (terms, guard) => new WireTransport(terms, guard), isDirect: true };
 
-export const goBy = (other: Way): void => void (way = other);
-/** A case that another way does not have is none of its tests. */
-const noTest = Object.assign(() => undefined, { each: () => () => undefined }) as unknown as typeof test;
+export const useVariant = (other: ConnectionVariant): void => void (variant = other);
+/** Stands in for `test` in variants that lack a case. */
+const skippedTest = Object.assign(() => undefined, { each: () => () => undefined }) as unknown as typeof test;
 
-/** To be used where a file is read: a case that holds only there. */
-export const whereDirect = (): typeof test => (way.isDirect ? test : noTest);
-/** An end without a length is a cut where a connection is encrypted, and resets are not told from it. */
-export const wherePlain = (): typeof test => (way.tls === undefined ? test : noTest);
+/** Returns `test` for direct connections only; to be called while a file is loaded. */
+export const testIfDirect = (): typeof test => (variant.isDirect ? test : skippedTest);
+/** Returns `test` for plain connections only: TLS treats an end without a length as truncated and hides resets. */
+export const testIfPlain = (): typeof test => (variant.tls === undefined ? test : skippedTest);
 
-/** The transport that is tried. */
+/** Opens the transport under test. */
 export function openTransport(
   guard: AddressGuard,
   changes: Partial<typeof settings> = {},
 ): SupplierTransport {
-  const transport = way.open({ ...settings, ...changes }, guard);
+  const transport = variant.open({ ...settings, ...changes }, guard);
   cleanups.push(() => transport.close());
   return transport;
 }
@@ -144,34 +149,34 @@ export const openPools = (changes: Partial<typeof settings> = {}): SupplierTrans
   );
 
 export const get = (port: number, extra: Partial<SupplierRequest> = {}): SupplierRequest => ({
-  url: new URL(`${way.tls === undefined ? 'http' : 'https'}://${way.name ?? '127.0.0.1'}:${port}/`),
+  url: new URL(`${variant.tls === undefined ? 'http' : 'https'}://${variant.name ?? '127.0.0.1'}:${port}/`),
   method: 'GET',
   headers: {},
   ...extra,
 });
 
-/** Makes a call; `reader` hears of each event first. */
+/** Makes a call; `reader` receives each event first. */
 export function call(pools: SupplierTransport, request: SupplierRequest, reader: SupplierHandler = {}) {
   const pieces: Buffer[] = [];
-  const told: Outcome = { body: Buffer.alloc(0), text: '', ends: 0 };
-  const begun = Promise.withResolvers<void>();
-  const over = Promise.withResolvers<Outcome>();
+  const outcome: CallOutcome = { body: Buffer.alloc(0), text: '', ends: 0 };
+  const dataReceived = Promise.withResolvers<void>();
+  const ended = Promise.withResolvers<CallOutcome>();
   const end = (error?: Error): void => {
-    told.ends += 1;
-    told.body = Buffer.concat(pieces);
-    told.text = told.body.toString();
-    if (error) told.error = error;
-    over.resolve(told);
+    outcome.ends += 1;
+    outcome.body = Buffer.concat(pieces);
+    outcome.text = outcome.body.toString();
+    if (error) outcome.error = error;
+    ended.resolve(outcome);
   };
   const supplierCall = pools.dispatch(request, {
     onHead: (status, headers) => {
       reader.onHead?.(status, headers);
-      Object.assign(told, { status, headers });
+      Object.assign(outcome, { status, headers });
     },
     onData: (piece) => {
       reader.onData?.(piece);
       pieces.push(piece);
-      begun.resolve();
+      dataReceived.resolve();
     },
     onEnd: () => {
       reader.onEnd?.();
@@ -182,6 +187,6 @@ export function call(pools: SupplierTransport, request: SupplierRequest, reader:
       end(error);
     },
   });
-  outcomes.push(told);
-  return { call: supplierCall, told, outcome: over.promise, begun: begun.promise };
+  outcomes.push(outcome);
+  return { call: supplierCall, told: outcome, outcome: ended.promise, begun: dataReceived.promise };
 }

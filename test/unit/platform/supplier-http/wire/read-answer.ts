@@ -1,7 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { ResponseParser, type ResponseSink } from '../../../../../src/platform/supplier-http/wire/response-parser';
+import {
+  ResponseParser,
+  type ResponseSink,
+} from '../../../../../src/platform/supplier-http/wire/response-parser';
 
-/** Keeps what it is told. */
+/** Sink that records every event. */
 export class Recorder implements ResponseSink {
   heads = 0;
   status = 0;
@@ -24,12 +27,12 @@ export class Recorder implements ResponseSink {
   }
 }
 
-/** Reads as connections do: every read is in the same memory, and something else is there right afterwards. */
+/** Reads as connections do: every read reuses the same memory, which is overwritten right afterwards. */
 export class Reader {
   readonly parser = new ResponseParser();
   private readonly memory = Buffer.alloc(64 * 1024, '\r\n\r\n');
 
-  expect(): Recorder {
+  expectResponse(): Recorder {
     const recorder = new Recorder();
     this.parser.expect(recorder);
     return recorder;
@@ -37,13 +40,13 @@ export class Reader {
 
   read(bytes: Buffer | string): boolean {
     const count = typeof bytes === 'string' ? this.memory.write(bytes, 'latin1') : bytes.copy(this.memory);
-    const isWhole = this.parser.read(this.memory, count);
-    // These bytes could be taken for the end of a head, if anybody looked beyond what was read.
+    const isComplete = this.parser.read(this.memory, count);
+    // The filler would be taken for the end of a head if the parser read beyond the given count.
     this.memory.fill('\r\n\r\n');
-    return isWhole;
+    return isComplete;
   }
 
-  /** True if the answer was whole with the last byte and no sooner. */
+  /** Returns true if the response was complete with the last byte and not earlier. */
   readInPieces(bytes: Buffer, ends: readonly number[]): boolean {
     let from = 0;
     for (const end of ends) {
@@ -54,5 +57,5 @@ export class Reader {
   }
 }
 
-/** The pieces end here when every byte is one. */
+/** Ends of the pieces when every byte is a piece. */
 export const everyByte = (length: number): number[] => Array.from({ length }, (_, at) => at + 1);
