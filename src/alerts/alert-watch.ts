@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DAY_MS, MINUTE_MS } from '../kernel';
 import { Database, Logger, RepeatingJob } from '../platform';
-import { AlertStore } from './book/alert-store';
+import { AlertStore } from './book/alert.store';
 import { type AlertKind, alertKinds } from './catalogue/kinds';
 import { AlertChannels } from './channels/alert-channels';
 import { AlertDetectors } from './looks/alert-detectors';

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../audit';
 import { BillingModule } from '../billing';
 import { CatalogueModule } from '../catalogue';
@@ -7,8 +8,9 @@ import { SecretsModule } from '../platform';
 import { ViewsModule } from '../views';
 import { AlertWatch } from './alert-watch';
 import { BackupAge } from './backup-age';
-import { AlertStore } from './book/alert-store';
-import { AlertQuery } from './book/alert-query';
+import { AlertStore } from './book/alert.store';
+import { AlertQuery } from './book/alert.query';
+import { AlertChannel } from './channels/alert-channel.entity';
 import { AlertChannels } from './channels/alert-channels';
 import { AlertClient } from './channels/alert-client';
 import { AlertMails } from './channels/alert-mails';
@@ -21,7 +23,15 @@ import { NodeWatch } from './node-watch';
 import { AlertRules } from './rules/alert-rules';
 
 @Module({
-  imports: [AuditModule, BillingModule, CatalogueModule, IdentityModule, SecretsModule, ViewsModule],
+  imports: [
+    AuditModule,
+    BillingModule,
+    CatalogueModule,
+    IdentityModule,
+    SecretsModule,
+    TypeOrmModule.forFeature([AlertChannel]),
+    ViewsModule,
+  ],
   providers: [
     AlertStore,
     AlertChannels,

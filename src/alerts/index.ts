@@ -1,3 +1,6 @@
+import { AlertChannel } from './channels/alert-channel.entity';
+
+export { AlertChannel };
 export { AlertsModule } from './alerts.module';
 export { AlertWatch } from './alert-watch';
 export {
@@ -7,7 +10,7 @@ export {
   ownerOf,
   type AlertView,
   type DeliveryView,
-} from './book/alert-query';
+} from './book/alert.query';
 export {
   type AlertKind,
   type AlertKindName,
@@ -36,3 +39,5 @@ export { AlertDeliveries } from './delivery/alert-deliveries';
 export { type AlertRule, AlertRules, type AlertSettings } from './rules/alert-rules';
 export { HISTORY_DAYS, forecastRunOut, type SpentDay, findUnusualBound } from './statistics/spending';
 export { minutesOf, timeOf } from './rules/quiet-hours';
+
+export const alertEntities = [AlertChannel];

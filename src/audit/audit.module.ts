@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { Extensions } from '../extensions';
 import { Database, OutgoingModule } from '../platform';
 import { ActivityLog } from './activity/activity-log';
-import { ActivityQuery } from './activity/activity-query';
+import { ActivityQuery } from './activity/activity.query';
 import { ActivityRetention } from './activity/activity-retention';
 import { AuditChain } from './chain/audit-chain';
 import { ChainStates } from './chain/chain-state';
@@ -12,11 +12,11 @@ import { ChainBreaks } from './chain/review/chain-breaks';
 import { ChainReview } from './chain/review/chain-review';
 import { Refusals } from './refusals';
 import { RecordRetention } from './record-retention';
-import { ChosenModelsQuery } from './chosen-models-query';
-import { LatencyQuery } from './latency-query';
-import { RequestLogQuery } from './request-log/request-log-query';
+import { ChosenModelsQuery } from './chosen-models.query';
+import { LatencyQuery } from './latency.query';
+import { RequestLogQuery } from './request-log/request-log.query';
 import { DatabaseRecords } from './records-port';
-import { RequestRecordQuery } from './request-record-query';
+import { RequestRecordQuery } from './request-record.query';
 import { RequestRecords } from './request-records';
 import { DeadLetters } from './taps/dead-letters';
 import { TapDelivery } from './taps/tap-delivery';
@@ -24,7 +24,7 @@ import { TapTests } from './taps/tap-tests';
 import { TapMaintenance } from './taps/tap-maintenance';
 import { Taps } from './taps/taps';
 import { UsageDays } from './usage/usage-days';
-import { UsageQuery } from './usage/usage-query';
+import { UsageQuery } from './usage/usage.query';
 
 const providers = [
   ActivityLog,

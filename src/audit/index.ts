@@ -16,7 +16,7 @@ export {
   type ActivityEntry,
   type ActivityFilter,
   ActivityQuery,
-} from './activity/activity-query';
+} from './activity/activity.query';
 export { ActivityRetention } from './activity/activity-retention';
 export { type Changes, changesOf } from './activity/changes';
 export { AuditChain } from './chain/audit-chain';
@@ -30,8 +30,8 @@ export type { Finding } from './chain/verify/findings';
 export { verifyExport, type ExportVerification } from './chain/verify/verify-export';
 export { AuditModule } from './audit.module';
 export { billedColumns, billedFields, toCell, priceFactorOf } from './billed-fields';
-export { type ChosenModel, ChosenModelsQuery } from './chosen-models-query';
-export { type Latencies, LatencyQuery } from './latency-query';
+export { type ChosenModel, ChosenModelsQuery } from './chosen-models.query';
+export { type Latencies, LatencyQuery } from './latency.query';
 export { insertRequestRecords } from './insert-records';
 export { recordFields, usageOfRow, usageColumns } from './record-columns';
 export type {
@@ -46,7 +46,7 @@ export { settledRecordOf } from './settled-record';
 export { Refusals } from './refusals';
 export { DatabaseRecords } from './records-port';
 export { RequestRecords } from './request-records';
-export { type RecordFilter, type RequestEntry, RequestRecordQuery } from './request-record-query';
+export { type RecordFilter, type RequestEntry, RequestRecordQuery } from './request-record.query';
 export {
   readRecord,
   readRecords,
@@ -55,10 +55,10 @@ export {
   serialiseRecord,
 } from './written-record';
 export { type RequestLogFilter, type StatusClass, statusClasses } from './request-log/log-filter';
-export { type LoggedRequest, type RequestLogPage, RequestLogQuery } from './request-log/request-log-query';
+export { type LoggedRequest, type RequestLogPage, RequestLogQuery } from './request-log/request-log.query';
 export { withinRecordScope } from './record-scope';
 export { SqlParameters } from './sql-parameters';
-export { type UsageReport, type UsageGroup, UsageQuery } from './usage/usage-query';
+export { type UsageReport, type UsageGroup, UsageQuery } from './usage/usage.query';
 export {
   type UsageBucket,
   usageBuckets,

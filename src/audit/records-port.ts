@@ -1,7 +1,7 @@
 import type { ListOf, RecordQuery, RecordsPort, SettledRecord } from '#extension';
 import { isUuid, MINUTE_MS } from '../kernel';
 import { type Database, Keyset } from '../platform';
-import { entryOf } from './request-record-query';
+import { entryOf } from './request-record.query';
 import { settledRecordOf } from './settled-record';
 import { SqlParameters } from './sql-parameters';
 

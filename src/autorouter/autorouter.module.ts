@@ -6,7 +6,7 @@ import { GatewayModule } from '../gateway';
 import { SecretsModule } from '../platform';
 import { RoutingModule } from '../routing';
 import { automaticChoice } from './choice';
-import { DecisionQuery } from './decisions/decision-query';
+import { DecisionQuery } from './decisions/decision.query';
 import { JudgedDecisions } from './decisions/judged-decisions';
 import { AutoLearner } from './learning/auto-learner';
 import { AutoSalts } from './learning/auto-salts';

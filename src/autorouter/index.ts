@@ -33,6 +33,6 @@ export {
   type LoggedDecision,
   type MeasuredDifference,
   type WeeklyDecisions,
-} from './decisions/decision-query';
+} from './decisions/decision.query';
 export { type DialOutcome, dialPreview } from './decisions/dial-preview';
 export { JudgedDecisions } from './decisions/judged-decisions';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { parseJsonText } from '../kernel';
-import { AlertsModule } from '../alerts';
+import { alertEntities, AlertsModule } from '../alerts';
 import { AuditModule } from '../audit';
 import { AutorouterModule } from '../autorouter';
 import { BackupModule } from '../backup';
@@ -40,7 +40,7 @@ export const { version: productVersion } = parseJsonText(
 /** Set by the bundler; undefined when run from source. */
 declare const BUILD_COMMIT: string | undefined;
 
-export const entities = [...identityEntities, ...catalogueEntities, ...keyEntities];
+export const entities = [...identityEntities, ...catalogueEntities, ...keyEntities, ...alertEntities];
 
 export interface AppOptions {
   readonly databaseUrl: string;

@@ -1,4 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
 import { ActivityLog, changesOf, systemActor } from '../audit';
 import { CatalogueService, ensureSandbox, retireSandbox } from '../catalogue';
 import { AccountTokens, Organisation, UserAccount } from '../identity';
@@ -25,6 +27,7 @@ const actor = systemActor('first start');
 export class FirstBoot {
   constructor(
     private readonly database: Database,
+    @InjectRepository(UserAccount) private readonly accounts: Repository<UserAccount>,
     private readonly keys: KeysService,
     private readonly entries: KeyActivity,
     private readonly activity: ActivityLog,
@@ -35,7 +38,7 @@ export class FirstBoot {
 
   async run(sandboxUrl: string | null): Promise<FirstKeys | null> {
     // Skips the transaction on most starts, when the installation is already populated.
-    if (sandboxUrl === null && (await this.database.source.getRepository(UserAccount).exists())) return null;
+    if (sandboxUrl === null && (await this.accounts.exists())) return null;
     const keys = await this.database.transaction(async (tx) => {
       await tx.query('SELECT pg_advisory_xact_lock($1)', [FIRST_BOOT_LOCK]);
       // The sandbox has a different address on every start.

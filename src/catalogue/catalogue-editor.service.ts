@@ -17,6 +17,7 @@ import { Lane, Model, MODEL_STATES, ModelAlias, type ModelState, Provider } from
 import { checkEgress } from './egress';
 import { checkAddresses, checkName, checkProvider, checkRedirects, checkTarget } from './catalogue-rules';
 import { refuseUnknownRegions } from './known-regions';
+import { setAllowedRegions, upsertDepartmentAccess, upsertOrganisationAccess } from './model-access.store';
 import { aliasesVersion, redirectVersion, stateVersion } from './model-versions';
 
 /** Looked up by id or name; omitted fields keep their value. */
@@ -224,10 +225,7 @@ export class CatalogueEditor {
   /** Regions that are allowed to serve the organisation's requests; null allows any. */
   async setOrganisationRegions(tx: Tx, organisationId: number, regions: string[] | null): Promise<void> {
     await refuseUnknownRegions(tx, 'regions', regions ?? []);
-    await tx.query('UPDATE organisation SET allowed_regions = $2 WHERE id = $1', [
-      organisationId,
-      regions === null ? null : normaliseRegions(regions),
-    ]);
+    await setAllowedRegions(tx, organisationId, regions === null ? null : normaliseRegions(regions));
   }
 
   async setOrganisationAccess(
@@ -237,20 +235,7 @@ export class CatalogueEditor {
     access: OrganisationAccessInput,
   ): Promise<void> {
     const model = await getModelByName(tx, modelName);
-    await tx.query(
-      `INSERT INTO model_organisation_access AS known (model_id, organisation_id, granted, enabled, denied)
-       VALUES ($1, $2, coalesce($3, false), coalesce($4, true), coalesce($5, false))
-       ON CONFLICT (model_id, organisation_id) DO UPDATE
-         SET granted = coalesce($3, known.granted), enabled = coalesce($4, known.enabled),
-             denied = coalesce($5, known.denied)`,
-      [
-        model.id,
-        organisationId,
-        access.granted ?? null,
-        access.enabled ?? null,
-        access.denied ?? (access.granted === true ? false : null),
-      ],
-    );
+    await upsertOrganisationAccess(tx, model.id, organisationId, access);
   }
 
   async setDepartmentAccess(
@@ -260,11 +245,7 @@ export class CatalogueEditor {
     allowed: boolean,
   ): Promise<void> {
     const model = await getModelByName(tx, modelName);
-    await tx.query(
-      `INSERT INTO department_model_access (department_id, model_id, allowed) VALUES ($1, $2, $3)
-       ON CONFLICT (department_id, model_id) DO UPDATE SET allowed = $3`,
-      [departmentId, model.id, allowed],
-    );
+    await upsertDepartmentAccess(tx, model.id, departmentId, allowed);
   }
 
   private async checkLinks(tx: Tx, model: Model): Promise<void> {

@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { SecretsModule, SupplierHttpModule } from '../platform';
+import { catalogueEntities } from './catalogue-entities';
 import { CatalogueEditor } from './catalogue-editor.service';
 import { CatalogueService } from './catalogue.service';
 import { CredentialEditor } from './credential-editor.service';
@@ -12,7 +14,7 @@ import { CredentialKeeper, GatewayFilePlanner, PriceListPlanner } from './plan';
 import { PriceService } from './price.service';
 
 @Module({
-  imports: [SecretsModule, SupplierHttpModule],
+  imports: [SecretsModule, SupplierHttpModule, TypeOrmModule.forFeature(catalogueEntities)],
   providers: [
     CatalogueService,
     CatalogueEditor,

@@ -1,7 +1,8 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { IsNull } from 'typeorm';
+import { InjectRepository } from '@nestjs/typeorm';
+import { IsNull, type Repository } from 'typeorm';
 import { fault } from '../kernel';
-import { type ClientIdentity, Database, type EgressTerms, SecretBox } from '../platform';
+import { type ClientIdentity, type Database, type EgressTerms, SecretBox } from '../platform';
 import { CatalogueService } from './catalogue.service';
 import {
   type Credential,
@@ -56,7 +57,7 @@ export class CredentialStore {
   private readonly reported = new Set<string>();
 
   constructor(
-    private readonly database: Database,
+    @InjectRepository(ProviderCredential) private readonly credentials: Repository<ProviderCredential>,
     private readonly box: SecretBox,
     @Inject(CatalogueService) catalogue: Pick<CatalogueService, 'follow'>,
   ) {
@@ -68,7 +69,8 @@ export class CredentialStore {
     box: SecretBox,
     snapshot: CatalogueSnapshot,
   ): Promise<CredentialStore> {
-    const store = new CredentialStore(database, box, { follow: () => undefined });
+    const credentials = database.source.getRepository(ProviderCredential);
+    const store = new CredentialStore(credentials, box, { follow: () => undefined });
     await store.load(snapshot);
     return store;
   }
@@ -120,9 +122,9 @@ export class CredentialStore {
    * since another node might have renewed it a moment ago.
    */
   async tryRenew({ token, provider }: PooledToken, seconds: number): Promise<TokenCredential | null> {
-    const rows = await this.database.source
+    const rows = await this.credentials
       .createQueryBuilder()
-      .update(ProviderCredential)
+      .update()
       .set({ refreshingUntil: () => `now() + make_interval(secs => :seconds)` })
       .where('id = :id AND disabled_at IS NULL', { id: token.id })
       .andWhere('(refreshing_until IS NULL OR refreshing_until < now())')
@@ -132,10 +134,7 @@ export class CredentialStore {
   }
 
   async readToken(id: string, provider: ProviderView): Promise<TokenCredential | null> {
-    const row = await this.database.source.manager.findOneBy(ProviderCredential, {
-      id,
-      disabledAt: IsNull(),
-    });
+    const row = await this.credentials.findOneBy({ id, disabledAt: IsNull() });
     const credential = row && this.read(row, provider);
     return credential?.kind === 'oauth-pool' ? credential : null;
   }
@@ -147,25 +146,24 @@ export class CredentialStore {
     if (!text.ok) throw text.error;
     const host = originsOf(provider);
     const sealed = this.box.seal(text.value, secretPlaceOf({ id, host }));
-    await this.database.source.manager.update(
-      ProviderCredential,
+    await this.credentials.update(
       { id, host, disabledAt: IsNull() },
       { ...sealed, refreshingUntil: null, health: 'ok' },
     );
   }
 
   async releaseRenewal(id: string): Promise<void> {
-    await this.database.source.manager.update(ProviderCredential, { id }, { refreshingUntil: null });
+    await this.credentials.update({ id }, { refreshingUntil: null });
   }
 
   async setHealth(id: string, health: CredentialHealth): Promise<void> {
-    await this.database.source.manager.update(ProviderCredential, { id }, { health });
+    await this.credentials.update({ id }, { health });
   }
 
   /** Clears a `rejected` mark that any node made; without one, nothing is written. */
   async clearRejected(id: string): Promise<void> {
     const marked = { id, health: 'rejected' as const };
-    await this.database.source.manager.update(ProviderCredential, marked, { health: 'ok' });
+    await this.credentials.update(marked, { health: 'ok' });
   }
 
   private homeOf(provider: ProviderView): string {
@@ -181,7 +179,7 @@ export class CredentialStore {
   }
 
   private async load(snapshot: CatalogueSnapshot): Promise<void> {
-    const rows = await this.database.source.manager.find(ProviderCredential, {
+    const rows = await this.credentials.find({
       where: { disabledAt: IsNull() },
       order: { createdAt: 'DESC', id: 'DESC' },
     });

@@ -1,5 +1,6 @@
+import { IsNull } from 'typeorm';
 import { type Database, MasterKeys, SecretBox, type Settings } from '../platform';
-import type { ProviderCredential } from './credential.entity';
+import { ProviderCredential } from './credential.entity';
 
 type SealedKeyRow = Pick<ProviderCredential, 'keyId'>;
 
@@ -15,8 +16,7 @@ export async function foreignMasterKeyIn(
   database: Database,
   { masterKey }: Pick<Settings, 'masterKey'>,
 ): Promise<string | null> {
-  const rows = await database.rows<SealedKeyRow>(
-    'SELECT key_id FROM provider_credential WHERE disabled_at IS NULL',
-  );
+  const credentials = database.source.getRepository(ProviderCredential);
+  const rows = await credentials.find({ where: { disabledAt: IsNull() }, select: { id: true, keyId: true } });
   return foreignMasterKey(rows, new SecretBox(MasterKeys.parse(masterKey)));
 }

@@ -1,6 +1,3 @@
-import { ProviderCredential } from './credential.entity';
-import { Lane, Model, ModelAlias, Price, PriceSchedule, Provider } from './entities';
-
 export {
   CatalogueEditor,
   type LaneInput,
@@ -9,7 +6,13 @@ export {
 } from './catalogue-editor.service';
 export type { BearerCredential, Credential, CredentialSecret, TokenCredential } from './credential';
 export { originsOf, sealedCredentials, oneTimeCredential } from './credential';
-export { CLIENT_CERTIFICATE, type CredentialHealth, type CredentialKind } from './credential.entity';
+export { catalogueEntities } from './catalogue-entities';
+export {
+  CLIENT_CERTIFICATE,
+  type CredentialHealth,
+  type CredentialKind,
+  ProviderCredential,
+} from './credential.entity';
 export { egressTerms, ignoredEgressFields, proxyNamesIn } from './egress';
 export { type ProviderCertificate, providerCertificates } from './provider-certificates';
 export { CredentialEditor, type CredentialInput } from './credential-editor.service';
@@ -18,11 +21,17 @@ export { CredentialStore, type CredentialState, type PooledToken } from './crede
 export { CatalogueModule } from './catalogue.module';
 export { chosenWire } from './chosen-wire';
 export { factsOfLane, isAnthropicApi } from './facts-of-lane';
-export { listDepartments, listAccess, type ListedAccess } from './access-list';
+export { listDepartments, listAccess, type ListedAccess } from './access-list.query';
 export { CatalogueService } from './catalogue.service';
-export { listAliases } from './catalogue-lists';
+export { findModelOfAlias, listAliases } from './alias.query';
 export { refuseUnknownRegions } from './known-regions';
-export { type ListedModel, type ListedProvider, listModels, listPrices, listProviders } from './model-list';
+export {
+  type ListedModel,
+  type ListedProvider,
+  listModels,
+  listPrices,
+  listProviders,
+} from './model-list.query';
 export {
   MODEL_KINDS,
   MODEL_STATES,
@@ -49,7 +58,7 @@ export {
   type ModelDetailSchedule,
 } from './model-detail.service';
 export { type ProviderChange, type ProviderDetail, ProviderDetailService } from './provider-detail.service';
-export { visibilityEffect } from './provider-visibility';
+export { visibilityEffect } from './provider-visibility.query';
 export { aliasesVersion, redirectVersion, refuseManaged, stateVersion } from './model-versions';
 export * from './plan';
 export { ratesOf, type StoredRates } from './price-codec';
@@ -68,13 +77,4 @@ export { CatalogueSnapshot, isRetired } from './snapshot';
 export { loadSnapshot } from './snapshot-loader';
 export type { LaneView, ModelAudience, ModelView, PricedLane, PriceView, ProviderView } from './views';
 
-export const catalogueEntities = [
-  Provider,
-  Model,
-  Lane,
-  ModelAlias,
-  Price,
-  PriceSchedule,
-  ProviderCredential,
-];
 export { foreignMasterKeyIn } from './foreign-master-key';

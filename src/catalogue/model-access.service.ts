@@ -1,22 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { fault, type Scope } from '../kernel';
-import { OnOrganisationMerge, type OrganisationMerger, readRows, type TableRow, type Tx } from '../platform';
-import { IS_OPEN } from './access-list';
+import { OnOrganisationMerge, type OrganisationMerger, type Tx } from '../platform';
 import { CatalogueEditor } from './catalogue-editor.service';
 import { lockCatalogue, getModelByName, modelNotFoundError } from './catalogue-lock';
+import {
+  type DepartmentModel,
+  findDepartment,
+  findModelPolicy,
+  findOrganisationAccess,
+  listDepartmentModels,
+  listOpenModels,
+  organisationExists,
+  type OrganisationModelAccess,
+} from './model-access.query';
+import { copyGrants, upsertModelPolicy } from './model-access.store';
 import { checkPolicy, type ModelPolicy } from './model-policy';
-
-export interface OrganisationModelAccess {
-  readonly granted: boolean;
-  readonly enabled: boolean;
-  readonly denied: boolean;
-}
-
-interface DepartmentModel {
-  readonly model: string;
-  readonly displayName: string;
-  readonly allowed: boolean;
-}
 
 export interface DepartmentModelAccess {
   readonly id: number;
@@ -58,22 +56,12 @@ export class ModelAccess {
   /** Grants to a source become grants to the target; the sources' own switches are dropped. */
   @OnOrganisationMerge()
   async moveGrants(tx: Tx, { sourceIds, targetId }: OrganisationMerger): Promise<void> {
-    await tx.query(
-      `INSERT INTO model_organisation_access (model_id, organisation_id, granted, enabled)
-       SELECT DISTINCT model_id, $2::integer, true, true FROM model_organisation_access
-        WHERE organisation_id = ANY ($1::integer[]) AND granted
-       ON CONFLICT (model_id, organisation_id) DO UPDATE SET granted = true`,
-      [sourceIds, targetId],
-    );
+    await copyGrants(tx, sourceIds, targetId);
   }
 
   async policy(scope: Scope, tx: Tx, organisationId: number): Promise<ModelPolicy> {
     await this.requireOrganisation(scope, tx, organisationId);
-    const [row] = await tx.query<TableRow<'model_policy', 'mode, patterns'>[]>(
-      'SELECT mode, patterns FROM model_policy WHERE organisation_id = $1',
-      [organisationId],
-    );
-    return row ?? noPolicy;
+    return (await findModelPolicy(tx, organisationId)) ?? noPolicy;
   }
 
   async setPolicy(
@@ -87,30 +75,17 @@ export class ModelAccess {
     const patterns = [...new Set(policy.patterns)].sort();
     const after = { mode: policy.mode, patterns };
     checkPolicy(after);
-    await tx.query(
-      `INSERT INTO model_policy (organisation_id, mode, patterns) VALUES ($1, $2, $3)
-       ON CONFLICT (organisation_id) DO UPDATE SET mode = $2, patterns = $3`,
-      [organisationId, after.mode, patterns],
-    );
+    await upsertModelPolicy(tx, organisationId, after);
     return { before, after };
   }
 
   async department(scope: Scope, tx: Tx, departmentId: number): Promise<DepartmentModelAccess> {
-    const [department] = await readRows<TableRow<'department', 'id, organisation_id, name'>>(
-      tx,
-      `SELECT id, organisation_id, name FROM department
-        WHERE id = $1 AND ($2::integer IS NULL OR organisation_id = $2) AND ($3::integer IS NULL OR id = $3)`,
-      [departmentId, organisationOf(scope), scope.kind === 'department' ? scope.departmentId : null],
-    );
+    const department = await findDepartment(tx, departmentId, {
+      organisationId: organisationOf(scope),
+      departmentId: scope.kind === 'department' ? scope.departmentId : null,
+    });
     if (department === undefined) throw fault('not_found', { param: 'dept_id' });
-    const models = await tx.query<DepartmentModel[]>(
-      `SELECT m.name AS model, m.display_name AS "displayName", coalesce(a.allowed, true) AS allowed
-         FROM model m
-         LEFT JOIN department_model_access a ON a.model_id = m.id AND a.department_id = $1
-         LEFT JOIN model_organisation_access access ON access.model_id = m.id AND access.organisation_id = $2
-        WHERE m.state <> 'deleted' AND ($3::boolean OR ${IS_OPEN}) ORDER BY m.display_order, m.name`,
-      [departmentId, department.organisationId, scope.kind === 'platform'],
-    );
+    const models = await listDepartmentModels(tx, department, scope.kind === 'platform');
     return { ...department, models };
   }
 
@@ -136,13 +111,7 @@ export class ModelAccess {
     names: readonly string[],
   ): Promise<void> {
     if (scope.kind === 'platform') return;
-    const openModels = await tx.query<TableRow<'model', 'name'>[]>(
-      `SELECT m.name FROM model m
-         LEFT JOIN model_organisation_access access ON access.model_id = m.id AND access.organisation_id = $1
-        WHERE m.name = ANY ($2::text[]) AND ${IS_OPEN}`,
-      [organisationId, names],
-    );
-    const openNames = new Set(openModels.map(({ name }) => name));
+    const openNames = new Set(await listOpenModels(tx, organisationId, names));
     const missing = names.find((name) => !openNames.has(name));
     if (missing !== undefined) throw modelNotFoundError(missing);
   }
@@ -153,21 +122,14 @@ export class ModelAccess {
     modelName: string,
   ): Promise<OrganisationModelAccess> {
     const { id } = await getModelByName(tx, modelName);
-    const [row] = await tx.query<OrganisationModelAccess[]>(
-      `SELECT granted, enabled, denied FROM model_organisation_access
-        WHERE model_id = $1 AND organisation_id = $2`,
-      [id, organisationId],
-    );
-    return row ?? defaultAccess;
+    return (await findOrganisationAccess(tx, id, organisationId)) ?? defaultAccess;
   }
 
   private async requireOrganisation(scope: Scope, tx: Tx, organisationId: number): Promise<void> {
     const ownOrganisationId = organisationOf(scope);
     const isInScope = ownOrganisationId === null || ownOrganisationId === organisationId;
-    const rows = isInScope
-      ? await tx.query<object[]>('SELECT 1 FROM organisation WHERE id = $1', [organisationId])
-      : [];
-    if (rows.length === 0) throw fault('not_found', { param: 'org_id' });
+    if (!isInScope || !(await organisationExists(tx, organisationId)))
+      throw fault('not_found', { param: 'org_id' });
   }
 }
 

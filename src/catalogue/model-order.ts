@@ -1,6 +1,7 @@
 import { fault } from '../kernel';
-import { readRows, type TableRow, type Tx } from '../platform';
+import type { Tx } from '../platform';
 import { lockCatalogue } from './catalogue-lock';
+import { listModelOrder, setModelOrder } from './model-order.store';
 
 /** Rearranges the requested names within the positions that they occupy together; all others stay. */
 export function reorderModels(current: readonly string[], requested: readonly string[]): string[] {
@@ -29,22 +30,13 @@ export async function writeModelOrder(
   change: (current: readonly string[]) => readonly string[],
 ): Promise<readonly string[]> {
   await lockCatalogue(tx);
-  const rows = await readRows<TableRow<'model', 'name, display_order'>>(
-    tx,
-    `SELECT name, display_order FROM model WHERE state <> 'deleted' ORDER BY display_order, name COLLATE "C"`,
-  );
+  const rows = await listModelOrder(tx);
   const before = new Map(rows.map(({ name, displayOrder: order }) => [name, order]));
   const after = change([...before.keys()]);
   const changed = after.flatMap((name, index) =>
     before.get(name) === index + 1 ? [] : [{ name, order: index + 1 }],
   );
-  if (changed.length > 0) {
-    await tx.query(
-      `UPDATE model SET display_order = wanted.place
-         FROM unnest($1::text[], $2::integer[]) AS wanted (name, place) WHERE model.name = wanted.name`,
-      [changed.map(({ name }) => name), changed.map(({ order }) => order)],
-    );
-  }
+  if (changed.length > 0) await setModelOrder(tx, changed);
   const previousIndex = new Map([...before.keys()].map((name, index) => [name, index]));
   return after.filter((name, index) => previousIndex.get(name) !== index);
 }

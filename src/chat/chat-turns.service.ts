@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type InnerCharge, type InnerExchange, InnerChat, type InnerRoute } from '../gateway';
 import { type Actor, type Fault, fault, fromUnknown, uuidv7 } from '../kernel';
 import { Database, type Tx } from '../platform';
-import { ReplyStore } from './reply-store';
+import { ReplyStore } from './reply.store';
 import { ReplyText } from './reply-text';
 import { type ChatModel, ChatModels } from './chat-models';
 import { isPicture, type ConversationMessage } from './conversation';

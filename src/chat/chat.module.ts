@@ -7,7 +7,7 @@ import { KeysModule } from '../keys';
 import { SecretsModule } from '../platform';
 import { RoutingModule } from '../routing';
 import { AutorouterModule } from '../autorouter';
-import { ReplyStore } from './reply-store';
+import { ReplyStore } from './reply.store';
 import { ChatModels } from './chat-models';
 import { ChatTurnsService } from './chat-turns.service';
 import { ConversationContent } from './conversation-content';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, systemActor } from '../audit';
 import { Database, RepeatingJob, type TableRow, type Tx } from '../platform';
-import { ReplyStore } from './reply-store';
+import { ReplyStore } from './reply.store';
 
 const BATCH_SIZE = 100;
 

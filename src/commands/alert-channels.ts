@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import {
+  AlertChannel,
   AlertChannels,
   AlertClient,
   audiences,

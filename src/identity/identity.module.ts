@@ -1,11 +1,13 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../audit';
 import { HooksModule, SecretsModule } from '../platform';
 import { accountProviders } from './accounts';
 import { AdminViewService } from './admin-view.service';
-import { OwnProjects } from './own-projects.service';
+import { identityEntities } from './entities';
+import { OwnProjects } from './own-projects.query';
 import { PayerService } from './payer.service';
-import { PersonalSettings } from './personal-settings.service';
+import { PersonalSettings } from './personal-settings.store';
 import { peopleProviders } from './people';
 import { ProfileService } from './profile.service';
 import { HostProofs, ResellerDomains } from './resellers';
@@ -26,5 +28,9 @@ const providers = [
   ...peopleProviders,
 ];
 
-@Module({ imports: [AuditModule, HooksModule, SecretsModule], providers, exports: providers })
+@Module({
+  imports: [AuditModule, HooksModule, SecretsModule, TypeOrmModule.forFeature(identityEntities)],
+  providers,
+  exports: [...providers, TypeOrmModule],
+})
 export class IdentityModule {}

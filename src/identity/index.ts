@@ -1,11 +1,3 @@
-import { accountEntities } from './accounts';
-import { Department } from './department.entity';
-import { LegalAcceptance } from './legal-acceptance.entity';
-import { Organisation } from './organisation.entity';
-import { Project, ProjectMember } from './project.entity';
-import { Session } from './session.entity';
-import { UserAccount } from './user-account.entity';
-
 export {
   type AccountMail,
   AccountMailService,
@@ -38,19 +30,16 @@ export {
   type SignInOrigin,
   SignInService,
 } from './accounts';
-export { AdminViewService, type OrganisationName } from './admin-view.service';
+export { AdminViewService } from './admin-view.service';
 export { closestAddress, hasAddress } from './account-address';
 export { actorOf } from './activity-actor';
+export { identityEntities } from './entities';
 export { IdentityModule } from './identity.module';
-export { OwnProjects, PROJECT_OF_USER, type ProjectName } from './own-projects.service';
-export {
-  MAX_DELEGATES,
-  type Ownership,
-  PayerService,
-  type PriceFactorVersion,
-  type OwnerStanding,
-} from './payer.service';
-export { type HelpPage, noticeTopics, type NoticeTopic, PersonalSettings } from './personal-settings.service';
+export { MAX_DELEGATES } from './owner-standing.query';
+export type { OrganisationName } from './organisation-name.query';
+export { OwnProjects, PROJECT_OF_USER, type ProjectName } from './own-projects.query';
+export { type Ownership, PayerService, type PriceFactorVersion, type OwnerStanding } from './payer.service';
+export { type HelpPage, noticeTopics, type NoticeTopic, PersonalSettings } from './personal-settings.store';
 export * from './people';
 export { ProfileService } from './profile.service';
 export { HostProofs, isProven, type ResellerDomain, ResellerDomains, invalidLogo } from './resellers';
@@ -58,15 +47,6 @@ export { SessionsService, type ViewerContext } from './sessions.service';
 export { type BillingType, billingTypes } from './billing-type';
 export { type ContentConsent, TelemetryContent } from './telemetry-content.service';
 export { isInUse, type UserStatus } from './user-status';
-export { Organisation, UserAccount };
-
-export const identityEntities = [
-  Organisation,
-  Department,
-  UserAccount,
-  Project,
-  ProjectMember,
-  Session,
-  LegalAcceptance,
-  ...accountEntities,
-];
+export { LegalAcceptance } from './legal-acceptance.entity';
+export { Organisation } from './organisation.entity';
+export { UserAccount } from './user-account.entity';

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { invoiceAccountOf, type UnknownFieldMode } from '../kernel';
-import { Database, readRows, type Tx } from '../platform';
+import { Database, type Tx } from '../platform';
 import type { BillingType } from './billing-type';
+import { type OwnerStandingRow, readOwnerStanding } from './owner-standing.query';
 import { isInUse, type UserStatus } from './user-status';
 
 export interface Ownership {
@@ -40,60 +41,15 @@ export interface PriceFactorVersion {
   readonly factor: number;
 }
 
-/** Maximum number of delegates in a row; `billing-config` rejects longer chains, and loops. */
-export const MAX_DELEGATES = 4;
-
-const statement = `
-  WITH RECURSIVE owner AS (
-    SELECT u.id AS user_id, u.status AS user_status,
-           p.id AS project_id, p.billing_user_id AS project_payer,
-           coalesce(p.organisation_id, d.organisation_id, $2::integer, u.organisation_id) AS organisation_id,
-           coalesce(d.id, u.department_id) AS department_id, u.telemetry_content AS own_content
-    FROM (SELECT 1) AS one
-    LEFT JOIN user_account u ON u.id = $1
-    LEFT JOIN department d ON d.id = $3
-    LEFT JOIN project p ON p.id = $4
-  ),
-  payer AS (
-    SELECT u.*, ARRAY[u.id] AS chain
-      FROM owner w LEFT JOIN organisation o ON o.id = w.organisation_id
-      JOIN user_account u ON u.id = coalesce(w.project_payer, o.billing_user_id, w.user_id)
-    UNION ALL
-    SELECT u.*, p.chain || u.id FROM payer p JOIN user_account u ON u.id = p.delegate_user_id
-     WHERE u.id <> ALL (p.chain) AND cardinality(p.chain) <= ${MAX_DELEGATES}
-  )
-  SELECT w.user_id, w.organisation_id, w.department_id, w.project_id, w.user_status,
-         o.allowed_regions AS organisation_regions, payer.id AS payer_user_id, coalesce(payer.chain, '{}') AS payer_chain, payer.billing_type AS payer_billing_type, payer.status AS payer_status,
-         coalesce(o.billing_exempt, false) OR coalesce(payer.billing_exempt, false) AS billing_exempt,
-         coalesce(o.telemetry_content, w.own_content, false) AS telemetry_content, o.unknown_fields,
-         (SELECT jsonb_agg(jsonb_build_object('from', floor(extract(epoch FROM m.valid_from) * 1000), 'factor', m.factor)
-                           ORDER BY m.valid_from DESC)
-            FROM organisation_markup m WHERE m.organisation_id = w.organisation_id
-             AND m.valid_from >= coalesce((SELECT max(n.valid_from) FROM organisation_markup n
-                   WHERE n.organisation_id = w.organisation_id AND n.valid_from <= now()), '-infinity')) AS price_factors
-  FROM owner w
-  LEFT JOIN organisation o ON o.id = w.organisation_id
-  LEFT JOIN payer ON true
-  ORDER BY cardinality(payer.chain) DESC NULLS LAST LIMIT 1`;
-
 @Injectable()
 export class PayerService {
   constructor(private readonly database: Database) {}
 
   async standingOf(owner: Ownership, tx?: Tx): Promise<OwnerStanding> {
-    const rows = await readRows<PayingRow>(tx ?? this.database, statement, [
-      owner.userId,
-      owner.organisationId,
-      owner.departmentId,
-      owner.projectId,
-    ]);
-    const [row] = rows;
-    if (row === undefined) throw new Error('the standing query answers one row always');
+    const row = await readOwnerStanding(tx ?? this.database, owner);
     return { ...row, chargedAccount: accountOf(row) };
   }
 }
-
-type PayingRow = Omit<OwnerStanding, 'chargedAccount'> & { readonly payerStatus: UserStatus | null };
 
 function accountOf({
   billingExempt,
@@ -101,7 +57,7 @@ function accountOf({
   payerStatus,
   payerChain,
   payerBillingType,
-}: PayingRow): number | null {
+}: OwnerStandingRow): number | null {
   if (billingExempt || id === null) return null;
   const isDelegate = payerChain.length > 1;
   if (isDelegate && payerStatus !== null && !isInUse(payerStatus)) return null;

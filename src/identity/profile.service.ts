@@ -1,42 +1,35 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { FindOptionsWhere, Repository } from 'typeorm';
 import type { Scope } from '../kernel';
-import { Database } from '../platform';
+import { UserAccount } from './user-account.entity';
 
 @Injectable()
 export class ProfileService {
-  constructor(private readonly database: Database) {}
+  constructor(@InjectRepository(UserAccount) private readonly accounts: Repository<UserAccount>) {}
 
-  async setLanguage(userId: number, language: string): Promise<void> {
-    await this.database.query('UPDATE user_account SET preferred_language = $2 WHERE id = $1', [
-      userId,
-      language,
-    ]);
+  async setLanguage(userId: number, preferredLanguage: string): Promise<void> {
+    await this.accounts.update(userId, { preferredLanguage });
   }
 
   async isWithin(scope: Scope, userId: number): Promise<boolean> {
-    const [condition, ...values] = userCondition(scope);
-    const rows = await this.database.query(`SELECT 1 FROM user_account WHERE id = $1 AND ${condition}`, [
-      userId,
-      ...values,
-    ]);
-    return rows.length > 0;
+    const where = accountWithin(scope, userId);
+    return where !== null && this.accounts.existsBy({ id: userId, ...where });
   }
 }
 
-function userCondition(scope: Scope): [condition: string, ...values: number[]] {
+/** Null if the user is outside the scope in any case. Everyone below an organisation sees their own account. */
+function accountWithin(scope: Scope, userId: number): FindOptionsWhere<UserAccount> | null {
   switch (scope.kind) {
     case 'platform':
-      return ['true'];
+      return {};
     case 'organisation':
-      return ['organisation_id = $2', scope.organisationId];
-    case 'department':
-      return [
-        '((organisation_id = $2 AND department_id = $3) OR id = $4)',
-        scope.organisationId,
-        scope.departmentId,
-        scope.userId,
-      ];
+      return { organisationId: scope.organisationId };
+    case 'department': {
+      const { organisationId, departmentId } = scope;
+      return scope.userId === userId ? {} : { organisationId, departmentId };
+    }
     case 'user':
-      return ['id = $2', scope.userId];
+      return scope.userId === userId ? {} : null;
   }
 }

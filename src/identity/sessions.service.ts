@@ -1,5 +1,7 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Not, type Repository } from 'typeorm';
 import {
   type Actor,
   atLeast,
@@ -11,26 +13,18 @@ import {
   type UserRole,
   scopeOf,
 } from '../kernel';
-import { Database, QuarantineState, readRows, type TableRow, Settings, type Tx } from '../platform';
+import { Database, QuarantineState, Settings, type Tx } from '../platform';
 import { Session } from './session.entity';
+import { findSession, listOpenSessions, type OpenSession, type SessionRow } from './session.query';
+import { deleteSessionsIn } from './session.store';
+import { UserAccount } from './user-account.entity';
 
 const MAX_AGE_MS = 30 * DAY_MS;
 const MAX_IDLE_MS = 7 * DAY_MS;
 const MAX_ADMIN_IDLE_MS = 12 * HOUR_MS;
+const MAX_LISTED = 50;
 /** Minimum interval between writes of the last-seen time, so that page views rarely write rows. */
 const SEEN_INTERVAL_MS = MINUTE_MS;
-
-type SessionRow = TableRow<'session', 'public_id, user_id, admin_role, admin_organisation_id'> &
-  TableRow<
-    'user_account',
-    'email, display_name, role, status, organisation_id, department_id, preferred_language, time_zone'
-  > & {
-    /** Computed by the database, whose clock wrote the time. */
-    readonly idleMs: number;
-    readonly organisationName: string | null;
-    readonly adminOrganisationName: string | null;
-    readonly hasSecondFactor: boolean;
-  };
 
 /** How pages are displayed to a signed-in user, in addition to what the user is allowed to see. */
 export interface ViewerContext {
@@ -48,14 +42,6 @@ export interface SessionOrigin {
   readonly userAgent?: string;
   /** Host of the portal on which the session is valid; empty for BASE_URL. */
   readonly host?: string;
-}
-
-interface OpenSession {
-  readonly id: string;
-  readonly address: string | null;
-  readonly userAgent: string | null;
-  readonly createdAt: Date;
-  readonly lastSeenAt: Date;
 }
 
 export type SessionLookup =
@@ -79,6 +65,7 @@ export type SessionLookup =
 export class SessionsService {
   constructor(
     private readonly database: Database,
+    @InjectRepository(Session) private readonly openSessions: Repository<Session>,
     private readonly settings: Settings,
     private readonly quarantine: QuarantineState,
   ) {}
@@ -102,11 +89,7 @@ export class SessionsService {
   /** A restored installation is closed to everyone who cannot release it; null stands for a new user. */
   async refuseInQuarantine(tx: Tx, userId: number | null): Promise<void> {
     if (this.quarantine.open === null) return;
-    const [user] = await readRows<TableRow<'user_account', 'role'>>(
-      tx,
-      'SELECT role FROM user_account WHERE id = $1',
-      [userId],
-    );
+    const user = userId === null ? null : await tx.getRepository(UserAccount).findOneBy({ id: userId });
     if (user?.role !== 'platform_owner')
       throw fault('service_unavailable', {
         message:
@@ -117,19 +100,7 @@ export class SessionsService {
 
   /** `host` is the requested portal; empty for BASE_URL. */
   async read(token: string, host: string): Promise<SessionLookup> {
-    const [row] = await this.database.rows<SessionRow>(
-      `SELECT s.public_id, s.user_id, u.email, u.display_name, u.role, u.status,
-              u.organisation_id, u.department_id, u.preferred_language, u.time_zone, o.name AS organisation_name,
-              s.admin_role, s.admin_organisation_id, a.name AS admin_organisation_name,
-              EXISTS (SELECT 1 FROM second_factor f WHERE f.user_id = u.id AND f.enabled_at IS NOT NULL)
-                AS has_second_factor,
-              (extract(epoch FROM clock_timestamp() - s.last_seen_at) * 1000)::float8 AS idle_ms
-       FROM session s JOIN user_account u ON u.id = s.user_id
-       LEFT JOIN organisation o ON o.id = u.organisation_id
-       LEFT JOIN organisation a ON a.id = s.admin_organisation_id
-       WHERE s.token_hash = $1 AND s.host = $2 AND s.expires_at > now()`,
-      [this.hashOf(token), host],
-    );
+    const row = await findSession(this.database, this.hashOf(token), host);
     if (row === undefined || this.isIdleTooLong(row) || !isServedAt(host, row.role))
       return { kind: 'absent' };
     const awaitsSecondFactor = this.awaitsSecondFactor(row);
@@ -155,8 +126,9 @@ export class SessionsService {
   /** Gives the current session a new id after a role change and ends all others. Returns the cookie's value. */
   async renew(tx: Tx, userId: number, publicId: string): Promise<string> {
     const token = randomBytes(32).toString('base64url');
-    await tx.query('DELETE FROM session WHERE user_id = $1 AND public_id <> $2', [userId, publicId]);
-    await tx.getRepository(Session).update({ userId, publicId }, { tokenHash: this.hashOf(token) });
+    const sessions = tx.getRepository(Session);
+    await sessions.delete({ userId, publicId: Not(publicId) });
+    await sessions.update({ userId, publicId }, { tokenHash: this.hashOf(token) });
     return token;
   }
 
@@ -164,21 +136,13 @@ export class SessionsService {
     await tx.getRepository(Session).delete({ userId });
   }
 
-  async endAllIn(tx: Tx, organisationIds: readonly number[]): Promise<void> {
-    await tx.query(
-      `DELETE FROM session s USING user_account u
-        WHERE u.id = s.user_id AND u.organisation_id = ANY ($1::integer[])`,
-      [organisationIds],
-    );
+  endAllIn(tx: Tx, organisationIds: readonly number[]): Promise<void> {
+    return deleteSessionsIn(tx, organisationIds);
   }
 
   /** Open sessions of a user, as administrators see them; most recently used first. */
   listOf(userId: number): Promise<OpenSession[]> {
-    return this.database.rows<OpenSession>(
-      `SELECT public_id AS id, host(address) AS address, user_agent, created_at, last_seen_at
-         FROM session WHERE user_id = $1 AND expires_at > now() ORDER BY last_seen_at DESC LIMIT 50`,
-      [userId],
-    );
+    return listOpenSessions(this.database, userId, MAX_LISTED);
   }
 
   private hashOf(token: string): Buffer {
@@ -197,7 +161,7 @@ export class SessionsService {
 
   private async touch(row: SessionRow): Promise<void> {
     if (row.idleMs < SEEN_INTERVAL_MS) return;
-    await this.database.query('UPDATE session SET last_seen_at = now() WHERE public_id = $1', [row.publicId]);
+    await this.openSessions.update({ publicId: row.publicId }, { lastSeenAt: () => 'now()' });
   }
 }
 

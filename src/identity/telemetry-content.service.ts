@@ -1,7 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import type { Repository } from 'typeorm';
 import { ActivityLog, changesOf } from '../audit';
 import { type Actor, fault } from '../kernel';
 import { Database, Settings, type Tx } from '../platform';
+import { Organisation } from './organisation.entity';
+import { findContentDecision } from './telemetry-content.query';
+import { UserAccount } from './user-account.entity';
 
 type Decider = Pick<Actor, 'userId' | 'organisationId'>;
 
@@ -23,11 +27,7 @@ export class TelemetryContent {
   ) {}
 
   async of({ userId }: Pick<Decider, 'userId'>): Promise<ContentConsent> {
-    const [row] = await this.database.rows<{ readonly organisation: string | null; readonly isOn: boolean }>(
-      `SELECT o.name AS organisation, coalesce(o.telemetry_content, u.telemetry_content) AS is_on
-         FROM user_account u LEFT JOIN organisation o ON o.id = u.organisation_id WHERE u.id = $1`,
-      [userId],
-    );
+    const row = await findContentDecision(this.database, userId);
     return {
       organisation: row?.organisation ?? null,
       isOn: row?.isOn ?? false,
@@ -41,7 +41,7 @@ export class TelemetryContent {
         message: 'You belong to no organisation.',
         details: { reason: 'no-organisation' },
       });
-    return this.set('organisation', id, isOn, (tx, label, changes) =>
+    return this.set(Organisation, id, isOn, (tx, { name: label }, changes) =>
       this.activity.write(tx, {
         action: 'organisation.changed',
         object: { type: 'organisation', id, label },
@@ -57,7 +57,7 @@ export class TelemetryContent {
         message: 'The owner of your organisation decides this.',
         details: { reason: 'organisation-decides' },
       });
-    return this.set('user_account', id, isOn, (tx, label, changes) =>
+    return this.set(UserAccount, id, isOn, (tx, { email: label }, changes) =>
       this.activity.write(tx, {
         action: 'account.settings-changed',
         object: { type: 'account', id, label },
@@ -66,11 +66,11 @@ export class TelemetryContent {
     );
   }
 
-  private async set(
-    table: 'organisation' | 'user_account',
+  private async set<Decided extends Organisation | UserAccount>(
+    entity: new () => Decided,
     id: number,
     isOn: boolean,
-    record: (tx: Tx, label: string, changes: ReturnType<typeof changesOf>) => Promise<void>,
+    record: (tx: Tx, decided: Decided, changes: ReturnType<typeof changesOf>) => Promise<void>,
   ): Promise<void> {
     if (isOn && this.settings.telemetryContent === 'never')
       throw fault('conflict', {
@@ -78,15 +78,14 @@ export class TelemetryContent {
         details: { reason: 'telemetry-content' },
       });
     await this.database.transaction(async (tx) => {
-      const name = table === 'organisation' ? 'name' : 'email';
-      const [row] = await tx.query<{ readonly label: string; readonly before: boolean }[]>(
-        `SELECT ${name} AS label, telemetry_content AS before FROM ${table} WHERE id = $1 FOR UPDATE`,
-        [id],
+      const rows: Repository<Organisation | UserAccount> = tx.getRepository<Organisation | UserAccount>(
+        entity,
       );
-      const changes = changesOf({ telemetry_content: row?.before }, { telemetry_content: isOn });
-      if (row === undefined || Object.keys(changes).length === 0) return this.activity.reportNoChange();
-      await tx.query(`UPDATE ${table} SET telemetry_content = $2 WHERE id = $1`, [id, isOn]);
-      await record(tx, row.label, changes);
+      const row = await rows.findOne({ where: { id }, lock: { mode: 'pessimistic_write' } });
+      const changes = changesOf({ telemetry_content: row?.telemetryContent }, { telemetry_content: isOn });
+      if (row === null || Object.keys(changes).length === 0) return this.activity.reportNoChange();
+      await rows.update(id, { telemetryContent: isOn });
+      await record(tx, row as Decided, changes);
     });
   }
 }

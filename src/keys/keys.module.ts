@@ -1,9 +1,11 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../audit';
 import { BillingModule } from '../billing';
 import { Extensions } from '../extensions';
 import { IdentityModule } from '../identity';
 import { Database } from '../platform';
+import { ApiKey } from './api-key.entity';
 import { EffectiveLimits } from './effective-limits';
 import { KeyDirectory } from './key-directory';
 import { KeyActivity } from './key-activity';
@@ -17,7 +19,7 @@ import { OpenCalls } from './open-calls';
 import { RateModule } from './rate/rate.module';
 
 @Module({
-  imports: [AuditModule, IdentityModule, BillingModule, RateModule],
+  imports: [AuditModule, IdentityModule, BillingModule, RateModule, TypeOrmModule.forFeature([ApiKey])],
   providers: [
     EffectiveLimits,
     KeyDirectory,

@@ -12,7 +12,7 @@ export {
   type ScoredAnswer,
   usableReport,
 } from './report/quality-report';
-export { type SampledShare, type ScoreFilter, ScoreQuery } from './scores/score-query';
+export { type SampledShare, type ScoreFilter, ScoreQuery } from './scores/score.query';
 export { presentScore, scoreFileColumns, scoreFileRow, type ScoreRow } from './scores/score-row';
 export {
   availabilities,

@@ -24,7 +24,7 @@ import { ReplayStep } from './loop/replay-step';
 import { RouterMemory } from './loop/router-memory';
 import { Samples } from './loop/samples';
 import { SampleTaker } from './sampling/sample-taker';
-import { ScoreQuery } from './scores/score-query';
+import { ScoreQuery } from './scores/score.query';
 import { QualityPolicies } from './settings/quality-policies';
 import { QualitySettingsStore } from './settings/quality-settings.store';
 

@@ -6,7 +6,7 @@ export {
   type QuarantineSummary,
   type ProcessorFinding,
   QuarantineStore,
-} from './quarantine-store';
+} from './quarantine.store';
 export { QUARANTINE_PATH, QuarantineResponder } from './quarantine-responder';
 export { QuarantineModule } from './quarantine.module';
 export { readRestoredMark } from './restored-file';

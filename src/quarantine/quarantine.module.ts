@@ -5,7 +5,7 @@ import { KeysModule } from '../keys';
 import { WebModule } from '../web';
 import { Quarantine } from './quarantine';
 import { QuarantineResponder } from './quarantine-responder';
-import { QuarantineStore } from './quarantine-store';
+import { QuarantineStore } from './quarantine.store';
 
 @Module({
   imports: [AuditModule, BillingModule, KeysModule, WebModule],

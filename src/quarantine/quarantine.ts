@@ -19,7 +19,7 @@ import {
   type ProcessorFinding,
   QuarantineStore,
   type QuarantineRow,
-} from './quarantine-store';
+} from './quarantine.store';
 
 const POLL_INTERVAL_MS = 1_000;
 /** Maximum lag behind the processor's events; a greater lag means that the list was not read to its end. */

@@ -1,4 +1,6 @@
 import { Controller, Query, Req } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { In, type Repository } from 'typeorm';
 import {
   type ActivityEntry,
   ActivityLog,
@@ -8,7 +10,8 @@ import {
   type ExtensionAction,
 } from '../../audit';
 import { Extensions } from '../../extensions';
-import { Database, type TableRow, Settings } from '../../platform';
+import { Organisation } from '../../identity';
+import { Database, Settings } from '../../platform';
 import { type BannerModel, formatTime } from '../../views';
 import {
   Access,
@@ -36,6 +39,7 @@ export class AuditLogController {
   private readonly extensionActions: readonly ExtensionAction[];
 
   constructor(
+    @InjectRepository(Organisation) private readonly organisations: Repository<Organisation>,
     private readonly database: Database,
     private readonly activity: ActivityQuery,
     private readonly log: ActivityLog,
@@ -112,10 +116,7 @@ export class AuditLogController {
   private async organisationsOf(entries: readonly ActivityEntry[]): Promise<ReadonlyMap<number, string>> {
     const ids = new Set(entries.flatMap(({ organisationId: id }) => (id === null ? [] : [id])));
     if (ids.size === 0) return new Map();
-    const rows = await this.database.query<TableRow<'organisation', 'id, name'>>(
-      'SELECT id, name FROM organisation WHERE id = ANY ($1::integer[])',
-      [[...ids]],
-    );
+    const rows = await this.organisations.findBy({ id: In([...ids]) });
     return new Map(rows.map(({ id, name }) => [id, name]));
   }
 }

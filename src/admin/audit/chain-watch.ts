@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
 import { breakText, type ChainBreak, ChainBreaks } from '../../audit';
-import { Database, Mailer, RepeatingJob, type TableRow, Settings } from '../../platform';
+import { UserAccount } from '../../identity';
+import { Database, Mailer, RepeatingJob, Settings } from '../../platform';
 import { defaultViewContext, isLocale, type MailNoticeModel, ViewEngine } from '../../views';
-
-type PlatformOwnerRow = TableRow<'user_account', 'id, email'> & Readonly<Record<'name' | 'language', string>>;
 
 const MAX_LISTED_BREAKS = 20;
 const PATH = '/dashboard/admin/audit';
@@ -13,6 +14,7 @@ const PATH = '/dashboard/admin/audit';
 export class ChainWatch {
   constructor(
     private readonly database: Database,
+    @InjectRepository(UserAccount) private readonly accounts: Repository<UserAccount>,
     private readonly breaks: ChainBreaks,
     private readonly mailer: Mailer,
     private readonly engine: ViewEngine,
@@ -22,22 +24,20 @@ export class ChainWatch {
   /** Mails are queued before the breaks are marked as mailed; the queue ignores a second mail with the same id. */
   @RepeatingJob({ name: 'audit-breaks', cron: '3-59/5 * * * *' })
   async notify(): Promise<void> {
-    const owners = await this.database.query<PlatformOwnerRow>(
-      `SELECT id, email, display_name AS name, preferred_language AS language FROM user_account
-        WHERE role = 'platform_owner' AND status = 'active' ORDER BY id`,
-    );
+    const owner = { role: 'platform_owner', status: 'active' } as const;
+    const owners = await this.accounts.find({ where: owner, order: { id: 'ASC' } });
     if (owners.length === 0) return;
     await this.database.transaction(
       async (tx) => {
         const newBreaks = await this.breaks.takeUnmailed(tx);
-        if (newBreaks.length > 0) for (const owner of owners) await this.mail(owner, newBreaks);
+        if (newBreaks.length > 0) for (const account of owners) await this.mail(account, newBreaks);
       },
       { withoutActivity: 'what was found is on record already' },
     );
   }
 
   private async mail(
-    { id, email, name, language }: PlatformOwnerRow,
+    { id, email, displayName: name, preferredLanguage: language }: UserAccount,
     newBreaks: readonly ChainBreak[],
   ): Promise<void> {
     const locale = isLocale(language) ? language : 'en';

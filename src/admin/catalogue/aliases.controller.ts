@@ -1,8 +1,14 @@
 import { Body, Controller } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
-import { CatalogueEditor, listAliases, ModelDetailService, refuseManaged } from '../../catalogue';
+import {
+  CatalogueEditor,
+  findModelOfAlias,
+  listAliases,
+  ModelDetailService,
+  refuseManaged,
+} from '../../catalogue';
 import { fault, rejectStale } from '../../kernel';
-import { Database, type TableRow, type Tx } from '../../platform';
+import { Database, type Tx } from '../../platform';
 import { Access, Action, Data, type ActionResult, PathText } from '../../web';
 import { respondWithChange } from './change-response';
 import { AliasForm, AliasRemovalForm } from './catalogue.dto';
@@ -76,15 +82,18 @@ export class AliasesController {
 
   private async remove(alias: string, form: Omit<AliasRemovalForm, 'alias'>): Promise<ActionResult> {
     await this.database.transaction(async (tx) => {
-      const [row] = await tx.query<TableRow<'model', 'name, managed'>[]>(
-        'SELECT m.name, m.managed FROM model_alias a JOIN model m ON m.id = a.model_id WHERE a.name = $1',
-        [alias],
-      );
-      if (row === undefined) throw fault('not_found', { param: 'alias' });
-      rejectStale(form.model, row.name);
-      refuseManaged(row);
+      const model = await findModelOfAlias(tx, alias);
+      if (model === undefined) throw fault('not_found', { param: 'alias' });
+      rejectStale(form.model, model.name);
+      refuseManaged(model);
       await this.editor.removeAlias(tx, alias);
-      await this.record(tx, 'model.alias-removed', alias, changesOf({ model: row.name }, null), form.reason);
+      await this.record(
+        tx,
+        'model.alias-removed',
+        alias,
+        changesOf({ model: model.name }, null),
+        form.reason,
+      );
     });
     return respondWithChange(form, {
       text: 'catalogue.done.alias-removed',

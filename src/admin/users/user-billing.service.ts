@@ -14,6 +14,7 @@ import {
 import { atLeast, type BudgetPeriod, fault, formatUsd, type Nano } from '../../kernel';
 import type { Tx } from '../../platform';
 import { raiseBudget, type RequestedRaise } from '../pages/budget-raise';
+import { readDelegateChain } from './delegate-chain.query';
 
 export interface BillingConfig {
   readonly type: BillingType;
@@ -182,13 +183,15 @@ async function resolveDelegate(tx: Tx, user: UserAccount, delegateUserId: number
       details: { reason: 'delegate' },
     });
   }
-  const rows = await tx.query<unknown[]>(
-    `SELECT 1 FROM user_account WHERE id = $1 AND status = 'active' AND organisation_id = $2 FOR KEY SHARE`,
-    [delegateUserId, user.organisationId],
-  );
-  if (rows.length === 0) {
-    throw notInOrganisationFault('delegate_user_id');
-  }
+  const { organisationId } = user;
+  const payer =
+    organisationId === null
+      ? null
+      : await tx.getRepository(UserAccount).findOne({
+          where: { id: delegateUserId, status: 'active', organisationId },
+          lock: { mode: 'for_key_share' },
+        });
+  if (payer === null) throw notInOrganisationFault('delegate_user_id');
   await checkDelegateChain(tx, user.id, delegateUserId);
   return delegateUserId;
 }
@@ -198,19 +201,7 @@ async function resolveDelegate(tx: Tx, user: UserAccount, delegateUserId: number
  * meanwhile.
  */
 async function checkDelegateChain(tx: Tx, userId: number, delegateUserId: number): Promise<void> {
-  const [chain] = await tx.query<[{ circle: boolean; steps: number }]>(
-    `WITH RECURSIVE payer AS (
-       SELECT id, delegate_user_id, 1 AS steps FROM user_account WHERE id = $2
-       UNION ALL SELECT u.id, u.delegate_user_id, p.steps + 1 FROM payer p JOIN user_account u ON u.id = p.delegate_user_id
-        WHERE p.steps <= $3 AND p.id <> $1),
-     paid AS (
-       SELECT id, 0 AS steps FROM user_account WHERE id = $1
-       UNION ALL SELECT u.id, p.steps + 1 FROM paid p JOIN user_account u ON u.delegate_user_id = p.id
-        WHERE p.steps <= $3 AND u.id <> $1)
-     SELECT (SELECT bool_or(id = $1) FROM payer) AS circle,
-            (SELECT max(steps) FROM payer) + (SELECT max(steps) FROM paid) AS steps`,
-    [userId, delegateUserId, MAX_DELEGATES],
-  );
+  const chain = await readDelegateChain(tx, userId, delegateUserId);
   if (!chain.circle && chain.steps <= MAX_DELEGATES) return;
   throw fault('invalid_request', {
     param: 'delegate_user_id',

@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { IsNull, type Repository } from 'typeorm';
 import { type ActivityActor, ActivityLog, type Changes, changesOf, type NewActivity } from '../../audit';
 import { fault, parseJsonText } from '../../kernel';
 import {
   Database,
   packSealed,
-  readRows,
   SecretBox,
   type SealedColumn,
   type SecretLocation,
@@ -13,13 +14,12 @@ import {
 } from '../../platform';
 import type { Locale } from '../../views';
 import type { AlertOwner, Severity } from '../catalogue/kinds';
+import { AlertChannel } from './alert-channel.entity';
+import { lockChannelsOf, removeFromRules } from './alert-channel.store';
 import type { Audience, Channel, ChannelKind, ChannelTarget } from './channel';
 
 /** Maximum number of channels per owner, because each message goes to all of them. */
 const MAX_CHANNELS = 20;
-
-const COLUMNS = `id, organisation_id, kind, name, host, language, audience, least_severity, enabled, created_at,
-  succeeded_at, failed_at, last_error`;
 
 export interface ChannelInput {
   readonly name: string;
@@ -41,19 +41,17 @@ const placeOf = (id: number): SecretLocation => ({
 export class AlertChannels {
   constructor(
     private readonly database: Database,
+    @InjectRepository(AlertChannel) private readonly channels: Repository<AlertChannel>,
     private readonly box: SecretBox,
     private readonly activity: ActivityLog,
   ) {}
 
   of(owner: AlertOwner): Promise<Channel[]> {
-    return this.database.rows<Channel>(
-      `SELECT ${COLUMNS} FROM alert_channel WHERE organisation_id IS NOT DISTINCT FROM $1 ORDER BY id`,
-      [owner],
-    );
+    return this.channels.find({ where: ownedBy(owner), order: { id: 'ASC' } });
   }
 
   enabled(): Promise<Channel[]> {
-    return this.database.rows<Channel>(`SELECT ${COLUMNS} FROM alert_channel WHERE enabled ORDER BY id`);
+    return this.channels.find({ where: { enabled: true }, order: { id: 'ASC' } });
   }
 
   async get(owner: AlertOwner, id: number): Promise<Channel> {
@@ -61,12 +59,8 @@ export class AlertChannels {
   }
 
   /** Null for an email channel, and if the master key is missing. */
-  async targetOf(id: number): Promise<ChannelTarget | null> {
-    const [row] = await this.database.query<{ secret: Buffer | null }>(
-      'SELECT secret FROM alert_channel WHERE id = $1',
-      [id],
-    );
-    return row?.secret ? this.open(id, row.secret) : null;
+  targetOf(id: number): Promise<ChannelTarget | null> {
+    return this.readTarget(this.channels, id);
   }
 
   async create(
@@ -77,25 +71,22 @@ export class AlertChannels {
     actor?: ActivityActor,
   ): Promise<number> {
     return this.database.transaction(async (tx) => {
-      // Serialises concurrent creations, so that the limit holds.
-      await tx.query(`SELECT pg_advisory_xact_lock(hashtext('alert channels'), coalesce($1::integer, 0))`, [
-        owner,
-      ]);
+      await lockChannelsOf(tx, owner);
       const existing = await channelsIn(tx, owner);
       if (existing.length >= MAX_CHANNELS)
         throw fault('conflict', {
           message: `There are ${MAX_CHANNELS} channels already. Remove one first.`,
           details: { reason: 'alert-channels', most: MAX_CHANNELS },
         });
-      const [row] = await tx.query<{ id: number }[]>(
-        `INSERT INTO alert_channel (organisation_id, kind, host, secret, name, language, audience, least_severity, enabled)
-         VALUES ($1, $2, $3, CASE WHEN $2 <> 'mail' THEN ''::bytea END, $4, $5, $6, $7, $8) RETURNING id`,
-        [owner, kind, hostOf(target), input.name, ...valuesOf(input)],
-      );
-      const { id } = row!;
+      const channels = tx.getRepository(AlertChannel);
+      const channel = channels.create({
+        ...{ kind, ...input, organisationId: owner, host: hostOf(target) },
+        secret: kind === 'mail' ? null : Buffer.alloc(0),
+      });
+      await channels.insert(channel);
+      const { id } = channel;
       // The row comes first, because the seal is bound to the row's id.
-      if (target !== null)
-        await tx.query('UPDATE alert_channel SET secret = $2 WHERE id = $1', [id, this.seal(id, target)]);
+      if (target !== null) await channels.update(id, { secret: this.seal(id, target) });
       await this.record(
         tx,
         'alert.channel-added',
@@ -121,7 +112,9 @@ export class AlertChannels {
     await this.database.transaction(async (tx) => {
       const before = findChannel(await channelsIn(tx, owner), id);
       const isNew = Object.keys(target).length > 0;
-      const merged = isNew ? mergeTarget(await this.readTarget(tx, id), target) : null;
+      const merged = isNew
+        ? mergeTarget(await this.readTarget(tx.getRepository(AlertChannel), id), target)
+        : null;
       const changes = {
         ...changesOf(inputOf(before), input),
         ...(merged === null
@@ -129,17 +122,11 @@ export class AlertChannels {
           : { host: [before.host, hostOf(merged)] as const, address: ['–', '…'] as const }),
       };
       if (Object.keys(changes).length === 0) return this.activity.reportNoChange();
-      await tx.query(
-        `UPDATE alert_channel SET name = $2, language = $3, audience = $4, least_severity = $5, enabled = $6,
-           last_error = CASE WHEN $6 THEN NULL ELSE last_error END WHERE id = $1`,
-        [id, input.name, ...valuesOf(input)],
-      );
-      if (merged !== null)
-        await tx.query('UPDATE alert_channel SET host = $2, secret = $3 WHERE id = $1', [
-          id,
-          hostOf(merged),
-          this.seal(id, merged),
-        ]);
+      await tx.getRepository(AlertChannel).update(id, {
+        ...input,
+        ...(input.enabled && { lastError: null }),
+        ...(merged !== null && { host: hostOf(merged), secret: this.seal(id, merged) }),
+      });
       await this.record(tx, 'alert.channel-changed', owner, id, input.name, changes);
     });
   }
@@ -147,16 +134,20 @@ export class AlertChannels {
   async remove(owner: AlertOwner, id: number, actor?: ActivityActor): Promise<void> {
     await this.database.transaction(async (tx) => {
       const before = findChannel(await channelsIn(tx, owner), id);
-      await tx.query('DELETE FROM alert_channel WHERE id = $1', [id]);
-      // A rule limited to the removed channel applies to all channels again.
-      await tx.query(
-        `UPDATE alert_rule SET channels = nullif(array_remove(channels, $2), '{}')
-          WHERE organisation_id IS NOT DISTINCT FROM $1 AND $2 = ANY (channels)`,
-        [owner, id],
-      );
+      await tx.getRepository(AlertChannel).delete(id);
+      await removeFromRules(tx, owner, id);
       const changes = changesOf({ kind: before.kind, ...inputOf(before) }, null);
       await this.record(tx, 'alert.channel-removed', owner, id, before.name, changes, { actor });
     });
+  }
+
+  async recordDelivery(id: number, succeededAt: Date): Promise<void> {
+    await this.channels.update(id, { succeededAt, lastError: null });
+  }
+
+  /** A channel whose receiver is gone is disabled. */
+  async recordFailure(id: number, failedAt: Date, lastError: string, isGone: boolean): Promise<void> {
+    await this.channels.update(id, { failedAt, lastError, ...(isGone && { enabled: false }) });
   }
 
   async recordTest(owner: AlertOwner, { id, name }: Channel, error: string | null): Promise<void> {
@@ -186,16 +177,13 @@ export class AlertChannels {
     });
   }
 
-  private async readTarget(tx: Tx, id: number): Promise<ChannelTarget | null> {
-    const [row] = await tx.query<{ secret: Buffer | null }[]>(
-      'SELECT secret FROM alert_channel WHERE id = $1',
-      [id],
-    );
-    return row?.secret ? this.open(id, row.secret) : null;
+  private async readTarget(channels: Repository<AlertChannel>, id: number): Promise<ChannelTarget | null> {
+    const channel = await channels.findOne({ where: { id }, select: { id: true, secret: true } });
+    return channel?.secret ? this.open(id, channel.secret) : null;
   }
 
-  private seal(id: number, target: ChannelTarget | null): Buffer | null {
-    return target === null ? null : packSealed(this.box.seal(JSON.stringify(target), placeOf(id)));
+  private seal(id: number, target: ChannelTarget): Buffer {
+    return packSealed(this.box.seal(JSON.stringify(target), placeOf(id)));
   }
 
   private open(id: number, secret: Buffer): ChannelTarget | null {
@@ -204,12 +192,14 @@ export class AlertChannels {
   }
 }
 
+const ownedBy = (owner: AlertOwner) => ({ organisationId: owner ?? IsNull() });
+
 const channelsIn = (tx: Tx, owner: AlertOwner): Promise<Channel[]> =>
-  readRows<Channel>(
-    tx,
-    `SELECT ${COLUMNS} FROM alert_channel WHERE organisation_id IS NOT DISTINCT FROM $1 ORDER BY id FOR UPDATE`,
-    [owner],
-  );
+  tx.getRepository(AlertChannel).find({
+    where: ownedBy(owner),
+    order: { id: 'ASC' },
+    lock: { mode: 'pessimistic_write' },
+  });
 
 function findChannel(channels: readonly Channel[], id: number): Channel {
   const channel = channels.find((each) => each.id === id);
@@ -237,10 +227,6 @@ const hostOf = (target: ChannelTarget | null): string => (target === null ? '' :
 const inputOf = ({ name, language, audience, leastSeverity, enabled }: Channel) => ({
   ...{ name, language, audience, leastSeverity, enabled },
 });
-
-const valuesOf = ({ language, audience, leastSeverity, enabled }: ChannelInput): unknown[] => [
-  ...[language, audience, leastSeverity, enabled],
-];
 
 export const sealedChannels: readonly SealedColumn[] = [
   {

@@ -1,6 +1,6 @@
-import type { TableRow } from '../../platform';
 import type { Severity } from '../catalogue/kinds';
 import type { AlertFacts } from '../looks/detector';
+import type { AlertChannel } from './alert-channel.entity';
 
 export const channelKinds = ['mail', 'webhook', 'slack', 'teams', 'pagerduty'] as const;
 export type ChannelKind = (typeof channelKinds)[number];
@@ -10,23 +10,7 @@ export const audiences = ['owners', 'administrators'] as const;
 export type Audience = (typeof audiences)[number];
 
 /** A channel without its secrets. */
-export type Channel = TableRow<
-  'alert_channel',
-  | 'id'
-  | 'organisation_id'
-  | 'name'
-  | 'host'
-  | 'language'
-  | 'enabled'
-  | 'created_at'
-  | 'succeeded_at'
-  | 'failed_at'
-  | 'last_error'
-> & {
-  readonly kind: ChannelKind;
-  readonly audience: Audience;
-  readonly leastSeverity: Severity;
-};
+export type Channel = Readonly<Omit<AlertChannel, 'secret'>>;
 
 export interface ChannelTarget {
   readonly url: string;

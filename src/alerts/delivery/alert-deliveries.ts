@@ -1,42 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../../kernel';
-import { Database, Logger, Metrics, RepeatingJob, type TableRow } from '../../platform';
+import { Database, Logger, Metrics, RepeatingJob } from '../../platform';
 import { AlertChannels } from '../channels/alert-channels';
 import { AlertClient } from '../channels/alert-client';
 import { AlertMails, NO_RECIPIENTS } from '../channels/alert-mails';
 import { AlertWording, localeOr, type NotifiableAlert } from '../channels/alert-wording';
 import type { AlertEvent, Channel, DeliveryOutcome, SentChannelKind } from '../channels/channel';
 import { AlertRules, type AlertRuleSet } from '../rules/alert-rules';
+import { type DeliveryRow, listDueDeliveries, readDatabaseTime } from './alert-delivery.query';
+import { finishDelivery, postponeChannel, postponeDelivery } from './alert-delivery.store';
 
-const BATCH_SIZE = 200;
 const FIRST_PAUSE_MS = 15 * SECOND_MS;
 const MAX_PAUSE_MS = HOUR_MS;
 const MAX_ATTEMPTS = 30;
 const MAX_AGE_MS = DAY_MS;
-
-type DeliveryRow = TableRow<'alert_delivery', 'id, alert_id, channel_id, created_at, attempts'> &
-  Omit<NotifiableAlert, 'id'> & {
-    readonly event: AlertEvent;
-    readonly isAcknowledged: boolean;
-    /** An earlier message about the alert reached the channel. */
-    readonly isKnown: boolean;
-  };
-
-/**
- * Messages of one alert reach a channel in order. Messages that failed before come last, so that they do not delay
- * others.
- */
-const DUE = `
-  SELECT d.id, d.alert_id, d.channel_id, d.event, d.created_at, d.attempts, a.organisation_id, a.department_id, a.kind,
-         a.severity, a.facts, a.since, a.resolved_at, a.acknowledged_at IS NOT NULL AS is_acknowledged,
-         o.name AS organisation_name,
-         EXISTS (SELECT FROM alert_delivery e WHERE e.alert_id = d.alert_id AND e.channel_id = d.channel_id
-                  AND e.outcome = 'delivered') AS is_known
-    FROM alert_delivery d JOIN alert a ON a.id = d.alert_id LEFT JOIN organisation o ON o.id = a.organisation_id
-   WHERE d.outcome IS NULL AND d.due_at <= $1
-     AND NOT EXISTS (SELECT FROM alert_delivery e WHERE e.alert_id = d.alert_id AND e.channel_id = d.channel_id
-                      AND e.id < d.id AND e.outcome IS NULL)
-   ORDER BY d.attempts, d.id LIMIT ${BATCH_SIZE}`;
 
 /**
  * True if the message would arrive too late: a firing alert that is already resolved, or the end of an alert never
@@ -69,12 +46,11 @@ export class AlertDeliveries {
 
   @RepeatingJob({ name: 'alert-deliveries', cron: '*/15 * * * * *' })
   async run(signal: AbortSignal): Promise<void> {
-    const [row] = await this.database.query<{ now: Date }>('SELECT now() AS now');
-    await this.deliver(row!.now, signal);
+    await this.deliver(await readDatabaseTime(this.database), signal);
   }
 
   async deliver(now: Date, signal?: AbortSignal): Promise<void> {
-    const due = await this.database.rows<DeliveryRow>(DUE, [now]);
+    const due = await listDueDeliveries(this.database, now);
     if (due.length === 0) return;
     const [channels, rules] = await Promise.all([this.channels.enabled(), this.rules.loadAll()]);
     const byChannel = Map.groupBy(due, ({ channelId }) => channelId);
@@ -162,18 +138,12 @@ export class AlertDeliveries {
     if (outcome.kind === 'delivered') {
       await this.finish(row, 'delivered', null, now);
       this.count(channel, 'delivered');
-      await this.database.query(
-        'UPDATE alert_channel SET succeeded_at = $2, last_error = NULL WHERE id = $1',
-        [channel.id, now],
-      );
+      await this.channels.recordDelivery(channel.id, now);
       return;
     }
     const { text } = outcome;
     const isGone = outcome.kind === 'refused' && outcome.isGone === true;
-    await this.database.query(
-      `UPDATE alert_channel SET failed_at = $2, last_error = $3, enabled = enabled AND NOT $4 WHERE id = $1`,
-      [channel.id, now, text, isGone],
-    );
+    await this.channels.recordFailure(channel.id, now, text, isGone);
     const attempts = row.attempts + 1;
     const age = now.getTime() - row.createdAt.getTime();
     if (outcome.kind === 'refused' || attempts >= MAX_ATTEMPTS || age > MAX_AGE_MS) {
@@ -189,16 +159,9 @@ export class AlertDeliveries {
     this.count(channel, 'retried');
     const backoffMs = Math.min(FIRST_PAUSE_MS * 2 ** row.attempts, MAX_PAUSE_MS);
     const dueAt = new Date(now.getTime() + (outcome.afterMs ?? backoffMs));
-    await this.database.query(
-      'UPDATE alert_delivery SET attempts = $2, last_error = $3, due_at = $4 WHERE id = $1',
-      [row.id, attempts, text, dueAt],
-    );
+    await postponeDelivery(this.database, { ...row, attempts }, text, dueAt);
     // A pause requested by the receiver applies to all messages of the channel.
-    if (outcome.afterMs !== undefined)
-      await this.database.query(
-        'UPDATE alert_delivery SET due_at = greatest(due_at, $2) WHERE channel_id = $1 AND outcome IS NULL',
-        [channel.id, dueAt],
-      );
+    if (outcome.afterMs !== undefined) await postponeChannel(this.database, channel.id, dueAt);
   }
 
   private async finish(
@@ -207,11 +170,8 @@ export class AlertDeliveries {
     error: string | null,
     now: Date,
   ): Promise<void> {
-    await this.database.query(
-      `UPDATE alert_delivery SET outcome = $2, last_error = coalesce($3, last_error), done_at = $4, attempts = $5
-        WHERE id = $1`,
-      [id, outcome, error, now, outcome === 'dropped' ? attempts : attempts + 1],
-    );
+    const triedAttempts = outcome === 'dropped' ? attempts : attempts + 1;
+    await finishDelivery(this.database, { id, attempts: triedAttempts }, { outcome, error, doneAt: now });
   }
 
   private count(channel: Channel | undefined, outcome: string): void {

@@ -11,7 +11,7 @@ import { AnchorFile } from './anchor-file';
 import { isSameHead, type SignedHead } from './block';
 import { exportedLines } from './chain-export';
 import { sealWaiting } from './chain-sealer';
-import { allHeads, headsAt, headsSince } from './chain-store';
+import { allHeads, headsAt, headsSince } from './chain.store';
 import { ChainBreaks } from './review/chain-breaks';
 import { SealWitness } from './seal-witness';
 import { SealingKey } from './sealing-key';

@@ -1,6 +1,6 @@
 import type { Tx } from '../../platform';
 import { digestOfLine, HASH_BYTES, hashOfBlock, type SignedHead, serialiseHead } from './block';
-import { allHeads, blocksAfter, linesOf, type StoredBlock } from './chain-store';
+import { allHeads, blocksAfter, linesOf, type StoredBlock } from './chain.store';
 import { lineOf } from './entry-line';
 import type { SealingKey } from './sealing-key';
 

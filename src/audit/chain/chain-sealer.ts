@@ -10,7 +10,7 @@ import {
   rootOf,
   type SignedHead,
 } from './block';
-import { addBlock, type LastBlock, lastBlocks, type WaitingEntry, waitingEntries } from './chain-store';
+import { addBlock, type LastBlock, lastBlocks, type WaitingEntry, waitingEntries } from './chain.store';
 import { lineOf } from './entry-line';
 import type { SealingKey } from './sealing-key';
 

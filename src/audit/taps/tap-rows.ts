@@ -1,5 +1,5 @@
 import type { Database } from '../../platform';
-import { entryOf, type RequestEntry } from '../request-record-query';
+import { entryOf, type RequestEntry } from '../request-record.query';
 import type { Failure } from './failure';
 
 const FIRST_PAUSE_MS = 1_000;

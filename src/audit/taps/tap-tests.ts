@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform';
 import { ActivityLog } from '../activity/activity-log';
-import { entryOf } from '../request-record-query';
+import { entryOf } from '../request-record.query';
 import { settledRecordOf } from '../settled-record';
 import { attempt } from './attempt';
 import { DeadLetters } from './dead-letters';

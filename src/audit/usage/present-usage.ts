@@ -1,5 +1,5 @@
 import { formatUsd, toJsonNumber } from '../../kernel';
-import type { UsageReport, UsageGroup } from './usage-query';
+import type { UsageReport, UsageGroup } from './usage.query';
 import type { UsageRequest } from './usage-request';
 import { allTokens, p95Of, type UsageSums } from './usage-sums';
 

@@ -10,7 +10,7 @@ import {
 } from '../../kernel';
 import { modelFields, type ModelValues } from '../entities';
 import { leavesOf } from '../leaves';
-import type { CurrentLane, CurrentProvider } from './current';
+import type { CurrentLane, CurrentProvider } from './current.query';
 
 export type FieldTexts = ReadonlyMap<string, string>;
 

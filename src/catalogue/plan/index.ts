@@ -4,7 +4,7 @@ export {
   type CurrentModel,
   type CurrentProvider,
   readCurrent,
-} from './current';
+} from './current.query';
 export { changesBetween, type FieldChange, type FieldTexts, NO_TEXTS } from './field-texts';
 export { type GatewayFilePlan, GatewayFilePlanner } from './gateway-file/gateway-file-plan';
 export { readGatewayText } from './gateway-file/read-file';

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
 import { type ActionName, ActivityLog, systemActor } from '../../audit';
-import { Database, type TableRow, type Tx } from '../../platform';
-import { closestAddress, hasAddress } from '../account-address';
+import { Database, type Tx } from '../../platform';
 import { UserAccount } from '../user-account.entity';
-import type { AccountToken } from './account-token.entity';
 import { AccountTokens, type TokenPurpose } from './account-tokens.service';
-import { signsInByProviderOnly } from './provider-only';
+import { findAccountId, findRegistrations, signsInByProviderOnly } from './user-account.query';
 
 /** Request of a visitor before sign-in, for a known or unknown account; `failed` is a refused sign-in. */
 export type AccountMailKind = 'register' | 'resend' | 'reset' | 'failed';
@@ -24,6 +24,7 @@ export interface AccountMail {
 export class AccountMailService {
   constructor(
     private readonly database: Database,
+    @InjectRepository(UserAccount) private readonly accounts: Repository<UserAccount>,
     private readonly tokens: AccountTokens,
     private readonly activity: ActivityLog,
   ) {}
@@ -56,20 +57,13 @@ export class AccountMailService {
   }
 
   private async resetOf(account: UserAccount): Promise<Pick<AccountMail, 'notice' | 'token'>> {
-    if (await signsInByProviderOnly(this.database.source.manager, account.id))
-      return { notice: 'reset-by-provider' };
+    if (await signsInByProviderOnly(this.database.source, account.id)) return { notice: 'reset-by-provider' };
     const action = 'account.password-reset-requested';
     return { notice: 'reset', token: await this.issue('reset_password', account, { action }) };
   }
 
   private async soleRegistrationOf(userId: number) {
-    const rows = await this.database.rows<Pick<AccountToken, 'data'> & { readonly isFirst: boolean }>(
-      `SELECT t.data, coalesce(t.data ->> 'passwordHash' = u.password_hash, true) AS is_first
-         FROM account_token t JOIN user_account u ON u.id = t.user_id
-        WHERE t.user_id = $1 AND t.purpose = 'verify_email' AND t.expires_at > now() LIMIT 2`,
-      [userId],
-    );
-    const [sole, other] = rows;
+    const [sole, other] = await findRegistrations(this.database, userId);
     return other === undefined && sole?.isFirst === true ? sole.data : undefined;
   }
 
@@ -87,14 +81,8 @@ export class AccountMailService {
   }
 
   private async accountOf(email: string): Promise<UserAccount | null> {
-    const [row] = await this.database.query<TableRow<'user_account', 'id'>>(
-      `SELECT id FROM user_account WHERE ${hasAddress('email', '$1')}
-        ORDER BY ${closestAddress('email', '$1')} LIMIT 1`,
-      [email],
-    );
-    return row === undefined
-      ? null
-      : this.database.source.getRepository(UserAccount).findOneBy({ id: row.id });
+    const id = await findAccountId(this.database.source, email);
+    return id === null ? null : this.accounts.findOneBy({ id });
   }
 
   private record(tx: Tx, action: ActionName, account: UserAccount): Promise<void> {

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { fault } from '../../kernel';
-import { Database, type TableRow } from '../../platform';
+import { Database } from '../../platform';
 import { AttemptThrottle } from './attempt-throttle.service';
 import { wrongPassword } from './password-rules';
 import { PasswordHasher } from './password-hasher.service';
-import { signsInByProviderOnly } from './provider-only';
+import { findProofState, signsInByProviderOnly } from './user-account.query';
 
 export interface Proof {
   readonly password: string;
@@ -25,14 +25,9 @@ export class AccountProof {
   ) {}
 
   async require(userId: number, { password, sessionId, address }: Proof): Promise<void> {
-    const [row] = await this.database.rows<TableRow<'user_account', 'password_hash'> & { isFresh: boolean }>(
-      `SELECT u.password_hash, s.created_at > clock_timestamp() - interval '10 minutes' AS is_fresh
-       FROM user_account u JOIN session s ON s.user_id = u.id WHERE u.id = $1 AND s.public_id = $2`,
-      [userId, sessionId],
-    );
+    const row = await findProofState(this.database, userId, sessionId);
     if (row === undefined) throw fault('invalid_session');
-    const manager = this.database.source.manager;
-    if (row.passwordHash === null || (await signsInByProviderOnly(manager, userId))) {
+    if (row.passwordHash === null || (await signsInByProviderOnly(this.database.source, userId))) {
       if (row.isFresh) return;
       throw fault('invalid_credentials', {
         message: 'Sign out, sign in again, and repeat this at once.',

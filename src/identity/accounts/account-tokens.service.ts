@@ -1,8 +1,10 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { Not } from 'typeorm';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel';
-import { readRows, Settings, type Tx } from '../../platform';
+import { Settings, type Tx } from '../../platform';
 import { AccountToken } from './account-token.entity';
+import { findToken, type SpentToken, spendToken } from './account-token.store';
 
 const lifetimes = {
   verify_email: DAY_MS,
@@ -31,11 +33,6 @@ export interface GeneratedToken {
   readonly expiresAt: Date;
 }
 
-export interface SpentToken {
-  readonly userId: number | null;
-  readonly data: Readonly<Record<string, unknown>>;
-}
-
 const TOKEN_FORMAT = /^[\w-]{43}$/;
 
 @Injectable()
@@ -55,25 +52,15 @@ export class AccountTokens {
     return { text, tokenHash: this.hashOf(purpose, text), expiresAt };
   }
 
-  /** Deletes the row, so that only one of two requests with the same token succeeds. */
+  /** Only one of two requests with the same token succeeds. */
   async spend(tx: Tx, purpose: TokenPurpose, text: string): Promise<SpentToken | null> {
     if (!TOKEN_FORMAT.test(text)) return null;
-    const rows = await readRows<SpentToken>(
-      tx,
-      'DELETE FROM account_token WHERE token_hash = $1 AND purpose = $2 AND expires_at > now() RETURNING user_id, data',
-      [this.hashOf(purpose, text), purpose],
-    );
-    return rows[0] ?? null;
+    return spendToken(tx, { tokenHash: this.hashOf(purpose, text), purpose });
   }
 
   async peek(tx: Tx, purpose: TokenPurpose, text: string): Promise<SpentToken | null> {
     if (!TOKEN_FORMAT.test(text)) return null;
-    const [token] = await readRows<SpentToken>(
-      tx,
-      'SELECT user_id, data FROM account_token WHERE token_hash = $1 AND purpose = $2 AND expires_at > now()',
-      [this.hashOf(purpose, text), purpose],
-    );
-    return token ?? null;
+    return findToken(tx, { tokenHash: this.hashOf(purpose, text), purpose });
   }
 
   async revokeAll(tx: Tx, purpose: TokenPurpose, userId: number): Promise<void> {
@@ -82,7 +69,7 @@ export class AccountTokens {
 
   /** Keeps the token that undoes a change of address, because it is the way back for the former owner. */
   async revokePending(tx: Tx, userId: number): Promise<void> {
-    await tx.query("DELETE FROM account_token WHERE user_id = $1 AND purpose <> 'undo_address'", [userId]);
+    await tx.getRepository(AccountToken).delete({ userId, purpose: Not('undo_address') });
   }
 
   private hashOf(purpose: TokenPurpose, text: string): Buffer {

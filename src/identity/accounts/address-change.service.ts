@@ -2,11 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { fault } from '../../kernel';
 import { Database, type Tx } from '../../platform';
-import { hasAddress } from '../account-address';
 import { actorOf } from '../activity-actor';
 import { SessionsService } from '../sessions.service';
 import { UserAccount } from '../user-account.entity';
 import { AccountTokens } from './account-tokens.service';
+import { findAccountId } from './user-account.query';
+import { setAddress } from './user-account.store';
 
 export interface ChangedAddress {
   readonly userId: number;
@@ -30,7 +31,7 @@ export class AddressChange {
   start(userId: number, email: string): Promise<string | null> {
     return this.database.transaction(async (tx) => {
       await this.tokens.revokeAll(tx, 'change_address', userId);
-      if (await isTaken(tx, email)) return null;
+      if ((await findAccountId(tx, email)) !== null) return null;
       return this.tokens.issue(tx, 'change_address', { userId, data: { email } });
     });
   }
@@ -77,12 +78,7 @@ export class AddressChange {
   }
 
   private async change(tx: Tx, account: UserAccount, email: string): Promise<void> {
-    const [, affected] = await tx.query<[unknown, number]>(
-      `UPDATE user_account SET email = $2, shares_address = false WHERE id = $1
-         AND NOT EXISTS (SELECT 1 FROM user_account o WHERE ${hasAddress('o.email', '$2')} AND o.id <> $1)`,
-      [account.id, email],
-    );
-    if (affected === 0) throw fault('email_taken');
+    if (!(await setAddress(tx, account.id, email))) throw fault('email_taken');
     for (const purpose of ['reset_password', 'sign_in_link', 'verify_email'] as const) {
       await this.tokens.revokeAll(tx, purpose, account.id);
     }
@@ -93,11 +89,4 @@ export class AddressChange {
       changes: { email: [account.email, email] },
     });
   }
-}
-
-async function isTaken(tx: Tx, email: string): Promise<boolean> {
-  const rows = await tx.query<unknown[]>(`SELECT 1 FROM user_account WHERE ${hasAddress('email', '$1')}`, [
-    email,
-  ]);
-  return rows.length > 0;
 }

@@ -1,8 +1,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
 import { atLeast, fault } from '../../kernel';
-import { Database, readRows, type TableRow, Settings, type Tx } from '../../platform';
-import { isProven } from '../resellers';
+import { Database, Settings, type Tx } from '../../platform';
+import { isProvenPortal } from '../resellers';
+import { UserAccount } from '../user-account.entity';
 import { AccountTokens } from './account-tokens.service';
 import { SignInService, type SignedIn, type SignInOrigin } from './sign-in.service';
 
@@ -20,8 +23,6 @@ export interface HandOffConsent {
   readonly name: string;
 }
 
-type HandOffUser = TableRow<'user_account', 'role, status, organisation_id'>;
-
 /**
  * Hands a user who was recognised at BASE_URL over to another portal (ADR 58). Each of the three steps checks again,
  * because organisations, roles and proofs change between them.
@@ -30,6 +31,7 @@ type HandOffUser = TableRow<'user_account', 'role, status, organisation_id'>;
 export class HandOffs {
   constructor(
     private readonly database: Database,
+    @InjectRepository(UserAccount) private readonly accounts: Repository<UserAccount>,
     private readonly tokens: AccountTokens,
     private readonly signIn: SignInService,
     private readonly settings: Settings,
@@ -46,15 +48,11 @@ export class HandOffs {
   }
 
   async findConsent(state: string): Promise<HandOffConsent | null> {
-    const { manager } = this.database.source;
-    const consent = await this.tokens.peek(manager, 'handoff_consent', state);
+    const consent = await this.tokens.peek(this.database.source.manager, 'handoff_consent', state);
     if (consent === null || consent.userId === null) return null;
-    const [user] = await manager.query<Omit<HandOffConsent, 'host'>[]>(
-      'SELECT email, display_name AS name FROM user_account WHERE id = $1',
-      [consent.userId],
-    );
+    const account = await this.accounts.findOneBy({ id: consent.userId });
     const { portal } = consent.data as unknown as HandOff;
-    return user === undefined ? null : { ...user, host: hostOf(portal) };
+    return account && { email: account.email, name: account.displayName, host: hostOf(portal) };
   }
 
   /** Called when the user has agreed. Returns the address at the portal, which is valid for a minute. */
@@ -91,11 +89,8 @@ export class HandOffs {
 
   /** Locks the rows, so that the user cannot move and the proof cannot end in between. */
   private async assertAdmitted(tx: Tx, userId: number, portal: string): Promise<void> {
-    const [user] = await readRows<HandOffUser>(
-      tx,
-      'SELECT role, status, organisation_id FROM user_account WHERE id = $1 FOR SHARE',
-      [userId],
-    );
+    const lock = { mode: 'pessimistic_read' } as const;
+    const user = await tx.getRepository(UserAccount).findOne({ where: { id: userId }, lock });
     const isAdmitted =
       user?.status === 'active' &&
       !atLeast(user.role, 'platform_admin') &&
@@ -114,19 +109,14 @@ export class HandOffs {
   private async isOpenPortal(
     tx: Tx,
     portal: string,
-    user: Pick<HandOffUser, 'organisationId'> | null,
+    user: Pick<UserAccount, 'organisationId'> | null,
   ): Promise<boolean> {
     const { baseUrl, portalOrigins } = this.settings;
     const hasBaseProtocol = protocolOf(portal) === protocolOf(baseUrl);
     // If BASE_URL is served over TLS, an origin without TLS would expose the token.
     if (portalOrigins.includes(portal)) return hasBaseProtocol || protocolOf(portal) === 'https:';
     if (!hasBaseProtocol || new URL(portal).origin !== portal) return false;
-    const rows = await tx.query<object[]>(
-      `SELECT 1 FROM reseller_domain d WHERE d.host = $1 AND ${isProven('d')}
-          AND ($2::boolean OR d.organisation_id = $3) ${user === null ? '' : 'FOR SHARE'}`,
-      [hostOf(portal), user === null, user?.organisationId ?? null],
-    );
-    return rows.length > 0;
+    return isProvenPortal(tx, hostOf(portal), user);
   }
 }
 

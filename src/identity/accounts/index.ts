@@ -1,32 +1,29 @@
 import { AccountProof } from './account-proof.service';
 import { AccountMailService } from './account-mail.service';
-import { AccountToken } from './account-token.entity';
 import { AccountTokens } from './account-tokens.service';
 import { AccountCleanup } from './account-cleanup.service';
 import { AddressChange } from './address-change.service';
-import { AttemptCount } from './attempt-throttle.entity';
 import { AttemptThrottle } from './attempt-throttle.service';
 import { HandOffs } from './hand-offs.service';
-import { Invite } from './invite.entity';
 import { InvitesService } from './invites.service';
 import { LinkedIdentities } from './linked-identities.service';
-import { LinkedIdentity } from './linked-identity.entity';
 import { OwnAccountService } from './own-account.service';
-import { Passkey } from './passkey.entity';
 import { Passkeys } from './passkeys.service';
 import { PasswordResetService } from './password-reset.service';
 import { PasswordHasher } from './password-hasher.service';
 import { PendingSteps } from './pending-steps.service';
 import { RegistrationService } from './registration.service';
-import { RecoveryCode, SecondFactor } from './second-factor.entity';
 import { sealedFactors, SecondFactors } from './second-factors.service';
 import { SignInService } from './sign-in.service';
 
 export { type AccountMail, AccountMailService, type AccountMailKind } from './account-mail.service';
 export { deviceName, deviceOf } from './device';
 export { bindingOf, type HandOff } from './hand-offs.service';
-export { endPasswords, hasLinkedIdentity } from './provider-only';
+export { hasLinkedIdentity } from './provider-only';
+export { endPasswords } from './provider-only.store';
+export { isMember } from './user-account.query';
 export { MIN_PASSWORD_LENGTH, MAX_PASSWORD_LENGTH } from './password-rules';
+export { revokeInvitesTo } from './invite.store';
 export type { InviteDetails } from './invites.service';
 export type { ProvenIdentity, SignUpContext } from './linked-identities.service';
 export type { SignedIn, SignInOrigin } from './sign-in.service';
@@ -49,15 +46,6 @@ export {
   SignInService,
 };
 
-export const accountEntities = [
-  AccountToken,
-  AttemptCount,
-  Invite,
-  LinkedIdentity,
-  Passkey,
-  SecondFactor,
-  RecoveryCode,
-];
 export const accountProviders = [
   AccountProof,
   AddressChange,

@@ -2,13 +2,15 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
 import { type Actor, atLeast, DAY_MS, fault, canGrant, type UserRole, scopeOf } from '../../kernel';
-import { Database, readRows, type TableRow, Settings, type Tx } from '../../platform';
-import { hasAddress } from '../account-address';
+import { Database, Settings, type Tx } from '../../platform';
 import { actorOf } from '../activity-actor';
+import { Organisation } from '../organisation.entity';
 import { lockRoles } from '../role-lock';
 import { SessionsService } from '../sessions.service';
 import { UserAccount } from '../user-account.entity';
 import { Invite } from './invite.entity';
+import { findInvite } from './invite.query';
+import { acceptInvite, type AcceptedInvite } from './invite.store';
 import { hasLinkedIdentity } from './provider-only';
 
 const WEEK_MS = 7 * DAY_MS;
@@ -30,9 +32,6 @@ export interface InviteDetails {
   readonly invitedBy: string;
   readonly expiresAt: Date;
 }
-
-const ACCEPTED_COLUMNS = 'id, role, organisation_id, department_id, invited_by';
-type AcceptedInvite = TableRow<'invite', typeof ACCEPTED_COLUMNS>;
 
 @Injectable()
 export class InvitesService {
@@ -73,17 +72,7 @@ export class InvitesService {
   }
 
   async find(token: string, viewer: string | null): Promise<InviteDetails | null> {
-    if (!TOKEN_FORMAT.test(token)) return null;
-    const [invite] = await this.database.rows<InviteDetails>(
-      `SELECT CASE WHEN i.revoked_at IS NOT NULL THEN 'revoked' WHEN i.accepted_at IS NOT NULL THEN 'accepted'
-                   WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS state,
-              i.email, i.role, o.name AS organisation, u.display_name AS invited_by, i.expires_at,
-              coalesce(NOT ${hasAddress('i.email', '$2::text')}, false) AS is_for_another
-       FROM invite i JOIN organisation o ON o.id = i.organisation_id JOIN user_account u ON u.id = i.invited_by
-       WHERE i.token_hash = $1`,
-      [this.hashOf(token), viewer],
-    );
-    return invite ?? null;
+    return TOKEN_FORMAT.test(token) ? findInvite(this.database, this.hashOf(token), viewer) : null;
   }
 
   /**
@@ -94,14 +83,7 @@ export class InvitesService {
     if (!TOKEN_FORMAT.test(token)) throw fault('invalid_token');
     return this.database.transaction(async (tx) => {
       await lockRoles(tx);
-      const [invite] = await readRows<AcceptedInvite>(
-        tx,
-        `UPDATE invite SET accepted_at = now()
-         WHERE token_hash = $1 AND ${hasAddress('email', '$2')} AND accepted_at IS NULL AND revoked_at IS NULL
-           AND expires_at > now()
-         RETURNING ${ACCEPTED_COLUMNS}`,
-        [this.hashOf(token), actor.email],
-      );
+      const invite = await acceptInvite(tx, this.hashOf(token), actor.email);
       if (invite === undefined) throw fault('invalid_token');
       const accounts = tx.getRepository(UserAccount);
       const lock = { mode: 'pessimistic_write' } as const;
@@ -158,10 +140,8 @@ async function offeredRole(tx: Tx, invite: AcceptedInvite): Promise<UserRole> {
 
 /** An organisation that signs in through a provider accepts only users with a linked provider account. */
 async function refuseUnlinkedUser(tx: Tx, organisationId: number, userId: number): Promise<void> {
-  const rows = await tx.query<unknown[]>('SELECT 1 FROM organisation WHERE id = $1 AND sso_only', [
-    organisationId,
-  ]);
-  if (rows.length > 0 && !(await hasLinkedIdentity(tx, userId)))
+  const isProviderOnly = await tx.getRepository(Organisation).existsBy({ id: organisationId, ssoOnly: true });
+  if (isProviderOnly && !(await hasLinkedIdentity(tx, userId)))
     throw fault('sso_only', {
       message: 'This organisation signs in through its identity provider. Sign in there first.',
       details: { reason: 'provider-first' },

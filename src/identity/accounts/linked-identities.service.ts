@@ -1,13 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { fault, type UserRole } from '../../kernel';
-import { Database, readRows, type TableRow, type Tx } from '../../platform';
-import { hasAddress } from '../account-address';
+import { Database, type Tx } from '../../platform';
 import { actorOf } from '../activity-actor';
+import { LegalAcceptance } from '../legal-acceptance.entity';
 import { lockRoles } from '../role-lock';
 import { SessionsService } from '../sessions.service';
 import { UserAccount } from '../user-account.entity';
 import { LinkedIdentity } from './linked-identity.entity';
+import { recordIdentityUse } from './linked-identity.store';
+import { insertConfirmedAccount } from './user-account.store';
 
 /** A user's identity at a provider, identified by issuer and subject: an address can pass to another user. */
 export interface ProvenIdentity {
@@ -38,7 +40,7 @@ export class LinkedIdentities {
   recognise(identity: ProvenIdentity, signUp: SignUpContext): Promise<number> {
     return this.database.transaction(
       async (tx) => {
-        const existingId = await this.ownerOf(tx, identity);
+        const existingId = await recordIdentityUse(tx, identity);
         await this.sessions.refuseInQuarantine(tx, existingId);
         const userId = existingId ?? (await this.openAccount(tx, identity, signUp));
         await this.applyRole(tx, userId, identity);
@@ -51,7 +53,7 @@ export class LinkedIdentities {
   /** For a signed-in user. `known` means that the identity was already linked to the same account. */
   async link(identity: ProvenIdentity, userId: number): Promise<'linked' | 'known'> {
     return this.database.transaction(async (tx) => {
-      const owner = await this.ownerOf(tx, identity);
+      const owner = await recordIdentityUse(tx, identity);
       if (owner !== null && owner !== userId) {
         throw fault('conflict', {
           message: 'This identity is linked to another account.',
@@ -73,37 +75,23 @@ export class LinkedIdentities {
     });
   }
 
-  private async ownerOf(tx: Tx, { issuer, subject }: ProvenIdentity): Promise<number | null> {
-    const rows = await readRows<TableRow<'linked_identity', 'user_id'>>(
-      tx,
-      'UPDATE linked_identity SET last_used_at = now() WHERE issuer = $1 AND subject = $2 RETURNING user_id',
-      [issuer, subject],
-    );
-    return rows[0]?.userId ?? null;
-  }
-
   private async openAccount(tx: Tx, identity: ProvenIdentity, signUp: SignUpContext): Promise<number> {
     const { email, emailVerified, name } = identity;
     if (email === null || !emailVerified) throw fault('email_not_verified');
     if (signUp.acceptedVersion !== signUp.currentVersion) throw fault('tos_not_accepted');
-    const rows = await tx.query<TableRow<'user_account', 'id'>[]>(
-      `INSERT INTO user_account (email, display_name, status, preferred_language, time_zone)
-       SELECT $1::text, $2::text, 'active', $3::text, $4::text
-        WHERE NOT EXISTS (SELECT 1 FROM user_account o WHERE ${hasAddress('o.email', '$1')})
-       ON CONFLICT DO NOTHING RETURNING id`,
-      [email, name ?? email.split('@')[0], signUp.language, signUp.timeZone],
-    );
-    const userId = rows[0]?.id;
+    const userId = await insertConfirmedAccount(tx, {
+      email,
+      displayName: name ?? email.split('@')[0]!,
+      language: signUp.language,
+      timeZone: signUp.timeZone,
+    });
     if (userId === undefined) {
       throw fault('email_taken', {
         message: 'This address has an account already. Sign in to it, then link this provider.',
         details: { reason: 'address-known' },
       });
     }
-    await tx.query('INSERT INTO legal_acceptance (user_id, version) VALUES ($1, $2)', [
-      userId,
-      signUp.currentVersion,
-    ]);
+    await tx.getRepository(LegalAcceptance).insert({ userId, version: signUp.currentVersion });
     await this.insert(tx, identity, userId);
     const account = await tx.getRepository(UserAccount).findOneByOrFail({ id: userId });
     await this.activity.write(tx, {

@@ -1,22 +1,25 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { IsNull, Not, type Repository } from 'typeorm';
 import { ActivityLog, changesOf } from '../../audit';
 import { fault } from '../../kernel';
-import { Database, readRows, type TableRow, type Tx } from '../../platform';
+import { Database } from '../../platform';
+import { Session } from '../session.entity';
+import { listOpenSessions, type OpenSession } from '../session.query';
 import { UserAccount } from '../user-account.entity';
 import { AccountProof } from './account-proof.service';
 import { LinkedIdentity } from './linked-identity.entity';
 import { assertStrongPassword } from './password-rules';
 import { PasswordHasher } from './password-hasher.service';
 import { PendingSteps } from './pending-steps.service';
-import { refuseProviderOnly, signsInByProviderOnly } from './provider-only';
+import { refuseProviderOnly } from './provider-only';
+import { signsInByProviderOnly } from './user-account.query';
 
 export interface ProfileChange {
   readonly displayName?: string;
   readonly preferredLanguage?: string;
   readonly timeZone?: string;
 }
-
-export type OwnSession = TableRow<'session', 'public_id, created_at, last_seen_at, address, user_agent'>;
 
 export interface PasswordChange {
   readonly current: string;
@@ -31,6 +34,8 @@ const MAX_ROWS = 100;
 export class OwnAccountService {
   constructor(
     private readonly database: Database,
+    @InjectRepository(UserAccount) private readonly accounts: Repository<UserAccount>,
+    @InjectRepository(LinkedIdentity) private readonly linkedIdentities: Repository<LinkedIdentity>,
     private readonly passwords: PasswordHasher,
     private readonly proof: AccountProof,
     private readonly pending: PendingSteps,
@@ -38,14 +43,13 @@ export class OwnAccountService {
   ) {}
 
   find(userId: number): Promise<UserAccount> {
-    return this.database.source.getRepository(UserAccount).findOneByOrFail({ id: userId });
+    return this.accounts.findOneByOrFail({ id: userId });
   }
 
   /** `void`: a password might exist but is disabled, because the organisation signs in through a provider. */
   async passwordState(userId: number): Promise<'set' | 'none' | 'void'> {
-    const { manager } = this.database.source;
-    if (await signsInByProviderOnly(manager, userId)) return 'void';
-    return (await this.hashOf(manager, userId)) === null ? 'none' : 'set';
+    if (await signsInByProviderOnly(this.database.source, userId)) return 'void';
+    return (await passwordHashOf(this.accounts, userId)) === null ? 'none' : 'set';
   }
 
   async changeProfile(userId: number, change: ProfileChange): Promise<void> {
@@ -62,49 +66,38 @@ export class OwnAccountService {
 
   /** Ends all other sessions. The first password of an account requires a fresh sign-in instead of the old password. */
   async changePassword(userId: number, { current, next, sessionId, address }: PasswordChange): Promise<void> {
-    await refuseProviderOnly(this.database.source.manager, userId);
+    await refuseProviderOnly(this.database.source, userId);
     const account = await this.find(userId);
-    const stored = await this.hashOf(this.database.source.manager, userId);
+    const stored = await passwordHashOf(this.accounts, userId);
     await this.proof.require(userId, { password: current, sessionId, address });
     assertStrongPassword(next, account.email);
     const passwordHash = await this.passwords.hash(next);
     await this.database.transaction(async (tx) => {
       // The second of two concurrent changes finds another hash than the one it verified.
-      const [, affected] = await tx.query<[unknown, number]>(
-        'UPDATE user_account SET password_hash = $2 WHERE id = $1 AND password_hash IS NOT DISTINCT FROM $3',
-        [userId, passwordHash, stored],
-      );
+      const { affected } = await tx
+        .getRepository(UserAccount)
+        .update({ id: userId, passwordHash: stored ?? IsNull() }, { passwordHash });
       if (affected === 0) {
         throw fault('conflict', {
           message: 'The password was changed in the meantime.',
           details: { reason: 'changed-meanwhile' },
         });
       }
-      await tx.query('DELETE FROM session WHERE user_id = $1 AND public_id <> $2', [userId, sessionId]);
+      await tx.getRepository(Session).delete({ userId, publicId: Not(sessionId) });
       await this.pending.end(tx, userId);
       const object = { type: 'account', id: userId, label: account.email } as const;
       await this.activity.write(tx, { action: 'account.password-changed', object });
     });
   }
 
-  async sessions(userId: number): Promise<OwnSession[]> {
-    return this.database.rows<OwnSession>(
-      `SELECT public_id, created_at, last_seen_at, host(address) AS address, user_agent
-       FROM session WHERE user_id = $1 AND expires_at > now() ORDER BY last_seen_at DESC LIMIT $2`,
-      [userId, MAX_ROWS],
-    );
+  sessions(userId: number): Promise<OpenSession[]> {
+    return listOpenSessions(this.database, userId, MAX_ROWS);
   }
 
   async endSessions(userId: number, selection: { publicId: string } | { allBut: string }): Promise<void> {
     await this.database.transaction(async (tx) => {
-      const [condition, id] =
-        'publicId' in selection
-          ? ['public_id = $2', selection.publicId]
-          : ['public_id <> $2', selection.allBut];
-      const [, ended] = await tx.query<[unknown, number]>(
-        `DELETE FROM session WHERE user_id = $1 AND ${condition}`,
-        [userId, id],
-      );
+      const publicId = 'publicId' in selection ? selection.publicId : Not(selection.allBut);
+      const { affected: ended } = await tx.getRepository(Session).delete({ userId, publicId });
       if (ended === 0 && 'publicId' in selection) throw fault('not_found');
       if (ended === 0) return this.activity.reportNoChange();
       const object = { type: 'session', ...('publicId' in selection && { id: selection.publicId }) } as const;
@@ -113,19 +106,18 @@ export class OwnAccountService {
   }
 
   async identities(userId: number): Promise<LinkedIdentity[]> {
-    return this.database.source
-      .getRepository(LinkedIdentity)
-      .find({ where: { userId }, order: { linkedAt: 'ASC' }, take: MAX_ROWS });
+    return this.linkedIdentities.find({ where: { userId }, order: { linkedAt: 'ASC' }, take: MAX_ROWS });
   }
 
   /** Refuses to remove the last way to sign in. Returns the address or subject of the removed identity. */
   async unlink(userId: number, issuer: string): Promise<string> {
     return this.database.transaction(async (tx) => {
-      await tx.query('SELECT 1 FROM user_account WHERE id = $1 FOR UPDATE', [userId]);
+      const accounts = tx.getRepository(UserAccount);
+      await accounts.findOne({ where: { id: userId }, lock: { mode: 'pessimistic_write' } });
       const identities = tx.getRepository(LinkedIdentity);
       const isLast = (await identities.countBy({ userId })) <= 1;
       if (isLast) await refuseProviderOnly(tx, userId);
-      if (isLast && (await this.hashOf(tx, userId)) === null)
+      if (isLast && (await passwordHashOf(accounts, userId)) === null)
         throw fault('conflict', {
           message: 'Set a password first: this is the only way into the account.',
           details: { reason: 'only-way-in' },
@@ -139,13 +131,9 @@ export class OwnAccountService {
       return linked.map(({ email, subject }) => email || subject).join(', ');
     });
   }
+}
 
-  private async hashOf(tx: Tx, userId: number): Promise<string | null> {
-    const [row] = await readRows<TableRow<'user_account', 'password_hash'>>(
-      tx,
-      'SELECT password_hash FROM user_account WHERE id = $1',
-      [userId],
-    );
-    return row?.passwordHash ?? null;
-  }
+async function passwordHashOf(accounts: Repository<UserAccount>, id: number): Promise<string | null> {
+  const account = await accounts.findOne({ where: { id }, select: { id: true, passwordHash: true } });
+  return account?.passwordHash ?? null;
 }

@@ -1,6 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
+import type { Repository } from 'typeorm';
 import { ActivityLog } from '../../audit';
 import { fault } from '../../kernel';
 import { Database, Settings, type Tx } from '../../platform';
@@ -8,6 +10,7 @@ import { UserAccount } from '../user-account.entity';
 import { AccountTokens } from './account-tokens.service';
 import { AttemptThrottle } from './attempt-throttle.service';
 import { Passkey } from './passkey.entity';
+import { countSignature } from './passkey.store';
 import { PendingSteps } from './pending-steps.service';
 import { refuseProviderOnly } from './provider-only';
 import {
@@ -43,7 +46,6 @@ interface PasskeySignIn {
 
 const MAX_PASSKEYS = 20;
 const HANDLE_BYTES = 32;
-const MAX_SIGN_COUNT = 0xffff_ffff;
 
 /** Passkeys (WebAuthn), bound to this host. A passkey with user verification counts as password and code. */
 @Injectable()
@@ -52,6 +54,8 @@ export class Passkeys {
 
   constructor(
     private readonly database: Database,
+    @InjectRepository(Passkey) private readonly passkeys: Repository<Passkey>,
+    @InjectRepository(UserAccount) private readonly accounts: Repository<UserAccount>,
     private readonly tokens: AccountTokens,
     private readonly throttle: AttemptThrottle,
     private readonly pending: PendingSteps,
@@ -63,7 +67,7 @@ export class Passkeys {
   }
 
   async list(userId: number): Promise<OwnPasskey[]> {
-    const rows = await this.rowsOf(this.database.source.manager, userId);
+    const rows = await rowsOf(this.passkeys, userId);
     return rows.map(({ publicId, name, createdAt, lastUsedAt }) => ({
       publicId,
       name,
@@ -77,7 +81,7 @@ export class Passkeys {
     return this.database.transaction(
       async (tx) => {
         await refuseProviderOnly(tx, userId);
-        const existing = await this.rowsOf(tx, userId);
+        const existing = await rowsOf(tx.getRepository(Passkey), userId);
         if (existing.length >= MAX_PASSKEYS) throw tooManyPasskeys();
         const { email, displayName } = await tx.getRepository(UserAccount).findOneByOrFail({ id: userId });
         const handle = existing[0]?.userHandle ?? randomBytes(HANDLE_BYTES);
@@ -105,7 +109,8 @@ export class Passkeys {
     if (verification?.verified !== true) throw passkeyRefused('invalid_request');
     const { id, publicKey, counter, transports = [] } = verification.registrationInfo.credential;
     return this.database.transaction(async (tx) => {
-      await tx.query('SELECT 1 FROM user_account WHERE id = $1 FOR UPDATE', [userId]);
+      const accounts = tx.getRepository(UserAccount);
+      await accounts.findOne({ where: { id: userId }, lock: { mode: 'pessimistic_write' } });
       await refuseProviderOnly(tx, userId);
       const passkeys = tx.getRepository(Passkey);
       if ((await passkeys.countBy({ userId })) >= MAX_PASSKEYS) throw tooManyPasskeys();
@@ -150,8 +155,7 @@ export class Passkeys {
       (tx) => this.tokens.issue(tx, 'passkey_sign_in', { userId: userId ?? null }),
       { withoutActivity: 'nothing is changed before the device has answered' },
     );
-    const credentials =
-      userId === undefined ? [] : (await this.rowsOf(this.database.source.manager, userId)).map(toCredential);
+    const credentials = userId === undefined ? [] : (await rowsOf(this.passkeys, userId)).map(toCredential);
     return { challenge, options: await signInOptions(this.party, challenge, credentials) };
   }
 
@@ -175,9 +179,9 @@ export class Passkeys {
     };
     const verification = await checkSignIn(this.party, challenge, response, stored).catch(() => null);
     if (verification?.verified !== true) throw passkeyRefused('invalid_credentials');
-    if (!(await this.count(passkey, verification.authenticationInfo.newCounter)))
+    if (!(await countSignature(this.database.source, passkey, verification.authenticationInfo.newCounter)))
       throw passkeyRefused('invalid_credentials');
-    await refuseProviderOnly(this.database.source.manager, passkey.userId);
+    await refuseProviderOnly(this.database.source, passkey.userId);
     await this.throttle.recordSuccess(attempt);
     return passkey.userId;
   }
@@ -187,18 +191,7 @@ export class Passkeys {
     const id = parseResponse<AuthenticationResponseJSON>(credential)?.id;
     const passkey = id === undefined ? null : await this.find(id);
     if (passkey === null) return null;
-    const accounts = this.database.source.getRepository(UserAccount);
-    return (await accounts.findOneByOrFail({ id: passkey.userId })).email;
-  }
-
-  /** Counts in a single statement, so that the second of two responses with the same counter is refused. */
-  private async count({ credentialId }: Passkey, count: number): Promise<boolean> {
-    const [, affected] = await this.database.source.manager.query<[unknown, number]>(
-      `UPDATE passkey SET sign_count = $2, last_used_at = now()
-       WHERE credential_id = $1 AND (sign_count < $2 OR (sign_count = 0 AND $2 = 0))`,
-      [credentialId, Math.min(count, MAX_SIGN_COUNT)],
-    );
-    return affected === 1;
+    return (await this.accounts.findOneByOrFail({ id: passkey.userId })).email;
   }
 
   private spend(purpose: 'passkey_enrolment' | 'passkey_sign_in', challenge: string) {
@@ -209,13 +202,7 @@ export class Passkeys {
 
   private find(id: string): Promise<Passkey | null> {
     const credentialId = Buffer.from(id, 'base64url');
-    return this.database.source.getRepository(Passkey).findOneBy({ credentialId });
-  }
-
-  private rowsOf(tx: Tx, userId: number): Promise<Passkey[]> {
-    return tx
-      .getRepository(Passkey)
-      .find({ where: { userId }, order: { createdAt: 'ASC' }, take: MAX_PASSKEYS });
+    return this.passkeys.findOneBy({ credentialId });
   }
 
   private async record(
@@ -228,6 +215,9 @@ export class Passkeys {
     await this.activity.write(tx, { action, object: { type: 'account', id: userId, label }, changes });
   }
 }
+
+const rowsOf = (passkeys: Repository<Passkey>, userId: number): Promise<Passkey[]> =>
+  passkeys.find({ where: { userId }, order: { createdAt: 'ASC' }, take: MAX_PASSKEYS });
 
 const toCredential = ({ credentialId, transports }: Passkey): KnownCredential => ({
   id: credentialId.toString('base64url'),

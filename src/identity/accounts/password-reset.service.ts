@@ -6,6 +6,8 @@ import { actorOf } from '../activity-actor';
 import { SessionsService } from '../sessions.service';
 import { UserAccount } from '../user-account.entity';
 import { AccountTokens } from './account-tokens.service';
+import { deleteLaterIdentities } from './linked-identity.store';
+import { Passkey } from './passkey.entity';
 import { assertStrongPassword } from './password-rules';
 import { PasswordHasher } from './password-hasher.service';
 import { PendingSteps } from './pending-steps.service';
@@ -33,8 +35,7 @@ export class PasswordResetService {
   async reset(token: string, password: string): Promise<number> {
     const pendingReset = await this.tokens.peek(this.database.source.manager, 'reset_password', token);
     if (pendingReset === null) throw fault('invalid_token');
-    if (pendingReset.userId !== null)
-      await refuseProviderOnly(this.database.source.manager, pendingReset.userId);
+    if (pendingReset.userId !== null) await refuseProviderOnly(this.database.source, pendingReset.userId);
     const hash = await this.passwords.hash(password);
     return this.database.transaction(async (tx) => {
       const spent = await this.tokens.spend(tx, 'reset_password', token);
@@ -65,10 +66,6 @@ export class PasswordResetService {
  * belongs to its owner.
  */
 async function removeOtherSignIns(tx: Tx, { id }: UserAccount): Promise<void> {
-  await tx.query('DELETE FROM passkey WHERE user_id = $1', [id]);
-  await tx.query(
-    `DELETE FROM linked_identity WHERE user_id = $1
-       AND linked_at <> (SELECT created_at FROM user_account WHERE id = $1)`,
-    [id],
-  );
+  await tx.getRepository(Passkey).delete({ userId: id });
+  await deleteLaterIdentities(tx, id);
 }

@@ -1,12 +1,13 @@
 import { createHmac, randomInt, timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
 import { Secret, TOTP } from 'otpauth';
+import { IsNull, LessThan, Not, type Repository } from 'typeorm';
 import { ActivityLog } from '../../audit';
 import { DAY_MS, fault } from '../../kernel';
 import {
   Database,
   packSealed,
-  type TableRow,
   type SealedColumn,
   SecretBox,
   type SecretLocation,
@@ -17,7 +18,8 @@ import {
 import { UserAccount } from '../user-account.entity';
 import { AttemptThrottle } from './attempt-throttle.service';
 import { PendingSteps } from './pending-steps.service';
-import { SecondFactor } from './second-factor.entity';
+import { RecoveryCode, SecondFactor } from './second-factor.entity';
+import { findCredentialState } from './user-account.query';
 
 const SECRET_BYTES = 20;
 const STEP_SECONDS = 30;
@@ -37,6 +39,8 @@ export interface FactorSetup {
 export class SecondFactors {
   constructor(
     private readonly database: Database,
+    @InjectRepository(SecondFactor) private readonly factors: Repository<SecondFactor>,
+    @InjectRepository(UserAccount) private readonly accounts: Repository<UserAccount>,
     private readonly box: SecretBox,
     private readonly throttle: AttemptThrottle,
     private readonly pending: PendingSteps,
@@ -44,12 +48,8 @@ export class SecondFactors {
     private readonly settings: Settings,
   ) {}
 
-  async isEnabled(userId: number): Promise<boolean> {
-    const rows = await this.database.query(
-      'SELECT 1 FROM second_factor WHERE user_id = $1 AND enabled_at IS NOT NULL',
-      [userId],
-    );
-    return rows.length > 0;
+  isEnabled(userId: number): Promise<boolean> {
+    return this.factors.existsBy({ userId, enabledAt: Not(IsNull()) });
   }
 
   /**
@@ -60,13 +60,11 @@ export class SecondFactors {
     const newSecret = packSealed(
       this.box.seal(new Secret({ size: SECRET_BYTES }).base32, secretPlaceOf(userId)),
     );
-    await this.database.query(
-      'INSERT INTO second_factor (user_id, secret) VALUES ($1, $2) ON CONFLICT DO NOTHING',
-      [userId, newSecret],
-    );
-    const factor = await this.find(this.database.source.manager, userId);
+    const insert = this.factors.createQueryBuilder().insert();
+    await insert.values({ userId, secret: newSecret }).orIgnore().execute();
+    const factor = await this.factors.findOneBy({ userId });
     if (factor === null || factor.enabledAt !== null) return null;
-    const { email } = await this.database.source.getRepository(UserAccount).findOneByOrFail({ id: userId });
+    const { email } = await this.accounts.findOneByOrFail({ id: userId });
     const secret = this.secretOf(factor);
     return { secret, uri: this.codesOf(secret, email).toString() };
   }
@@ -80,12 +78,8 @@ export class SecondFactors {
       if (!(await this.takeCode(tx, factor, code))) throw wrongCode();
       await tx.getRepository(SecondFactor).update(userId, { enabledAt: () => 'now()' });
       const codes = Array.from({ length: RECOVERY_CODES }, recoveryCode);
-      for (const text of codes) {
-        await tx.query('INSERT INTO recovery_code (user_id, code_hash) VALUES ($1, $2)', [
-          userId,
-          this.hashOf(userId, text),
-        ]);
-      }
+      const rows = codes.map((text) => ({ userId, codeHash: this.hashOf(userId, text) }));
+      await tx.getRepository(RecoveryCode).insert(rows);
       await this.pending.end(tx, userId);
       await this.record(tx, 'account.two-factor-enabled', userId);
       return codes;
@@ -96,7 +90,7 @@ export class SecondFactors {
   async disable(userId: number, code: string, address: string): Promise<void> {
     await this.check(userId, code, address);
     await this.database.transaction(async (tx) => {
-      await tx.query('DELETE FROM recovery_code WHERE user_id = $1', [userId]);
+      await tx.getRepository(RecoveryCode).delete({ userId });
       await tx.getRepository(SecondFactor).delete({ userId });
       await this.pending.end(tx, userId);
       await this.record(tx, 'account.two-factor-disabled', userId);
@@ -137,13 +131,7 @@ export class SecondFactors {
   }
 
   private async trustProof(userId: number, host: string, claim: string): Promise<string> {
-    const [row] = await this.database.rows<
-      TableRow<'user_account', 'password_hash'> & { enabledAt: Date | null }
-    >(
-      `SELECT u.password_hash, f.enabled_at FROM user_account u LEFT JOIN second_factor f ON f.user_id = u.id
-       WHERE u.id = $1`,
-      [userId],
-    );
+    const row = await findCredentialState(this.database, userId);
     const credentialState = `${row?.passwordHash ?? ''}:${row?.enabledAt?.toISOString() ?? ''}`;
     return this.hmac(`trusted:${claim}:${credentialState}${host}`).toString('base64url');
   }
@@ -158,19 +146,16 @@ export class SecondFactors {
     const delta = this.codesOf(this.secretOf(factor)).validate({ token: digits, window: 1, timestamp });
     if (delta === null) return false;
     const step = Math.floor(timestamp / 1_000 / STEP_SECONDS) + delta;
-    const [, affected] = await tx.query<[unknown, number]>(
-      'UPDATE second_factor SET last_step = $2 WHERE user_id = $1 AND last_step < $2',
-      [factor.userId, step],
-    );
+    const { affected } = await tx
+      .getRepository(SecondFactor)
+      .update({ userId: factor.userId, lastStep: LessThan(String(step)) }, { lastStep: String(step) });
     return affected === 1;
   }
 
   private async takeRecoveryCode(tx: Tx, userId: number, code: string): Promise<boolean> {
     const text = code.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
-    const [, affected] = await tx.query<[unknown, number]>(
-      'DELETE FROM recovery_code WHERE user_id = $1 AND code_hash = $2',
-      [userId, this.hashOf(userId, text)],
-    );
+    const codeHash = this.hashOf(userId, text);
+    const { affected } = await tx.getRepository(RecoveryCode).delete({ userId, codeHash });
     return affected === 1;
   }
 

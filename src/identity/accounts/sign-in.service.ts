@@ -1,9 +1,10 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { IsNull, Not, type Repository } from 'typeorm';
 import { type Fault, fault } from '../../kernel';
 import { ActivityLog } from '../../audit';
-import { Database, type TableRow, Settings, type Tx } from '../../platform';
-import { closestAddress, hasAddress } from '../account-address';
+import { Database, Settings, type Tx } from '../../platform';
 import { actorOf } from '../activity-actor';
 import { isServedAt, SessionsService } from '../sessions.service';
 import { UserAccount } from '../user-account.entity';
@@ -12,6 +13,8 @@ import { AccountTokens } from './account-tokens.service';
 import { type ThrottledAttempt, AttemptThrottle } from './attempt-throttle.service';
 import { deviceName } from './device';
 import { PasswordHasher } from './password-hasher.service';
+import { SecondFactor } from './second-factor.entity';
+import { findSignInAccount } from './user-account.query';
 
 export interface SignInOrigin {
   readonly address: string;
@@ -31,14 +34,11 @@ export interface SignedIn {
   readonly isFirst: boolean;
 }
 
-type SignInAccountRow = TableRow<'user_account', 'id, email, password_hash, status'> & {
-  readonly ssoOnly: boolean;
-};
-
 @Injectable()
 export class SignInService {
   constructor(
     private readonly database: Database,
+    @InjectRepository(UserAccount) private readonly accounts: Repository<UserAccount>,
     private readonly passwords: PasswordHasher,
     private readonly throttle: AttemptThrottle,
     private readonly sessions: SessionsService,
@@ -50,7 +50,7 @@ export class SignInService {
   /** Checks a password; a wrong one and an unknown address are refused alike, after the same time. */
   async checkPassword(email: string, password: string, from: SignInOrigin): Promise<number> {
     const attempt = await this.takeAttempt(email, from);
-    const account = await this.accountOf(email);
+    const account = await findSignInAccount(this.database, email);
     const isMatch = await this.passwords.matches(password, account?.passwordHash ?? null);
     if (!isMatch || account === undefined || account.status === 'deleted')
       throw fault('invalid_credentials', { param: 'password' });
@@ -59,7 +59,7 @@ export class SignInService {
     await this.throttle.recordSuccess(attempt);
     if (account.passwordHash !== null && this.passwords.isOutdated(account.passwordHash)) {
       const passwordHash = await this.passwords.hash(password);
-      await this.database.source.getRepository(UserAccount).update(account.id, { passwordHash });
+      await this.accounts.update(account.id, { passwordHash });
     }
     return account.id;
   }
@@ -72,7 +72,7 @@ export class SignInService {
     if (!isServedAt(from.host, account.role)) throw this.baseOnlyFault();
     if (typeof from.previousSession === 'string') await this.sessions.end(tx, from.previousSession);
     const session = await this.sessions.open(tx, userId, from);
-    await tx.query('UPDATE user_account SET last_seen_at = now() WHERE id = $1', [userId]);
+    await tx.getRepository(UserAccount).update(userId, { lastSeenAt: () => 'now()' });
     await this.activity.write(tx, {
       action: 'session.signed-in',
       object: { type: 'session', label: deviceName(from.userAgent) },
@@ -97,11 +97,8 @@ export class SignInService {
       const spent = await this.tokens.spend(tx, 'sign_in_link', token);
       const userId = spent?.userId ?? null;
       if (userId === null) throw fault('invalid_token');
-      const factors = await tx.query<unknown[]>(
-        'SELECT 1 FROM second_factor WHERE user_id = $1 AND enabled_at IS NOT NULL',
-        [userId],
-      );
-      if (factors.length > 0) throw fault('invalid_token');
+      const factors = tx.getRepository(SecondFactor);
+      if (await factors.existsBy({ userId, enabledAt: Not(IsNull()) })) throw fault('invalid_token');
       return this.open(tx, userId, from);
     });
   }
@@ -141,7 +138,7 @@ export class SignInService {
   private async deviceOf(email: string, knownDevice: string | null): Promise<string | null> {
     if (knownDevice === null) return null;
     const [name = '', proofText = ''] = knownDevice.split('.');
-    const account = await this.accountOf(email);
+    const account = await findSignInAccount(this.database, email);
     const expected = this.deviceProof(account?.id ?? 0, name);
     const proof = Buffer.from(proofText, 'base64url');
     const isGenuine = proof.length === expected.length && timingSafeEqual(proof, expected);
@@ -155,15 +152,5 @@ export class SignInService {
 
   private deviceProof(userId: number, name: string): Buffer {
     return createHmac('sha256', this.settings.sessionSecret).update(`device:${userId}:${name}`).digest();
-  }
-
-  private async accountOf(email: string): Promise<SignInAccountRow | undefined> {
-    const [row] = await this.database.rows<SignInAccountRow>(
-      `SELECT u.id, u.email, u.password_hash, u.status, coalesce(o.sso_only, false) AS sso_only
-       FROM user_account u LEFT JOIN organisation o ON o.id = u.organisation_id
-       WHERE ${hasAddress('u.email', '$1')} ORDER BY ${closestAddress('u.email', '$1')} LIMIT 1`,
-      [email],
-    );
-    return row;
   }
 }

@@ -1,20 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { type ActionName, ActivityLog, type Changes, changesOf } from '../../audit';
 import { fault, type Scope } from '../../kernel';
-import { Database, type TableRow, type Tx } from '../../platform';
+import { Database, type Tx } from '../../platform';
 import { Department } from '../department.entity';
 import { notFoundFault, assertVersion, nameTakenFault, type EditTarget } from './acting';
-import { departmentsWithin, organisationsWithin } from './scope-conditions';
-
-const COLUMNS = 'd.id, d.name, d.organisation_id, d.created_at, d.version';
-
-export interface ListedDepartment extends TableRow<'department', typeof COLUMNS> {
-  readonly organisation: string;
-  readonly users: number;
-  readonly keys: number;
-}
-
-const MAX_DEPARTMENTS = 500;
+import {
+  countDepartmentMembers,
+  type ListedDepartment,
+  listDepartments,
+  lockDepartment,
+  shareOrganisation,
+} from './department.query';
 
 @Injectable()
 export class Departments {
@@ -23,18 +19,8 @@ export class Departments {
     private readonly activity: ActivityLog,
   ) {}
 
-  /** Sorted by organisation and name, without pages, because an installation has few departments. */
-  async list(scope: Scope, organisationId: number | null = null): Promise<ListedDepartment[]> {
-    const within = departmentsWithin(scope, 3);
-    return this.database.rows<ListedDepartment>(
-      `SELECT ${COLUMNS}, o.name AS organisation,
-              (SELECT count(*)::integer FROM user_account u WHERE u.department_id = d.id) AS users,
-              (SELECT count(*)::integer FROM api_key k WHERE k.department_id = d.id AND k.status = 'active') AS keys
-         FROM department d JOIN organisation o ON o.id = d.organisation_id
-        WHERE ($1::integer IS NULL OR d.organisation_id = $1) AND ${within.sql}
-        ORDER BY lower(o.name), lower(d.name), d.id LIMIT $2`,
-      [organisationId, MAX_DEPARTMENTS, ...within.parameters],
-    );
+  list(scope: Scope, organisationId: number | null = null): Promise<ListedDepartment[]> {
+    return listDepartments(this.database, scope, organisationId);
   }
 
   async create(
@@ -43,12 +29,7 @@ export class Departments {
     work: (tx: Tx, id: number) => Promise<Changes>,
   ): Promise<number> {
     return this.database.transaction(async (tx) => {
-      const within = organisationsWithin(scope, 2);
-      const rows = await tx.query<unknown[]>(
-        `SELECT 1 FROM organisation o WHERE o.id = $1 AND ${within.sql} FOR KEY SHARE`,
-        [fields.organisationId, ...within.parameters],
-      );
-      if (rows.length === 0) throw notFoundFault('organisation');
+      if (!(await shareOrganisation(tx, scope, fields.organisationId))) throw notFoundFault('organisation');
       const department = tx.getRepository(Department).create(fields);
       await tx.getRepository(Department).insert(department).catch(refuseTakenName);
       const extraChanges = await work(tx, department.id);
@@ -85,12 +66,8 @@ export class Departments {
   remove(scope: Scope, target: EditTarget, work: (tx: Tx, id: number) => Promise<void>): Promise<void> {
     return this.database.transaction(async (tx) => {
       const department = await lock(tx, scope, target);
-      const [counts] = await tx.query<{ users: number; keys: number }[]>(
-        `SELECT (SELECT count(*)::integer FROM user_account WHERE department_id = $1) AS users,
-                (SELECT count(*)::integer FROM api_key WHERE department_id = $1) AS keys`,
-        [department.id],
-      );
-      if (counts !== undefined && counts.users + counts.keys > 0) {
+      const counts = await countDepartmentMembers(tx, department.id);
+      if (counts.users + counts.keys > 0) {
         throw fault('conflict', {
           message: `This department still has ${counts.users} people and ${counts.keys} keys.`,
           details: { reason: 'department-not-empty', ...counts },
@@ -126,12 +103,7 @@ export class Departments {
 }
 
 async function lock(tx: Tx, scope: Scope, target: EditTarget): Promise<Department> {
-  const within = departmentsWithin(scope, 2);
-  const rows = await tx.query<unknown[]>(
-    `SELECT 1 FROM department d WHERE d.id = $1 AND ${within.sql} FOR UPDATE`,
-    [target.id, ...within.parameters],
-  );
-  if (rows.length === 0) throw notFoundFault('department');
+  if (!(await lockDepartment(tx, scope, target.id))) throw notFoundFault('department');
   const department = await tx.getRepository(Department).findOneByOrFail({ id: target.id });
   assertVersion(department, target);
   return department;

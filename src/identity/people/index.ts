@@ -1,23 +1,24 @@
 import { Departments } from './departments.service';
 import { InviteAdminService } from './invite-admin.service';
-import { type Markup, OrganisationMarkups } from './organisation-markups.service';
+import { OrganisationMarkups } from './organisation-markups.service';
 import { OrganisationMerge } from './organisation-merge.service';
 import { Organisations } from './organisations.service';
 import { Projects } from './projects.service';
 import { OnOrganisationLeave, UserEditor } from './user-editor.service';
 import { UserErasure } from './user-erasure.service';
-import { UserRegister } from './user-register';
+import { UserRegister } from './user-register.query';
 
 export { type ActorContext, notInOrganisationFault, type EditTarget } from './acting';
-export type { ListedDepartment } from './departments.service';
-export type { ListedInvite } from './invite-admin.service';
+export type { ListedDepartment } from './department.query';
+export type { ListedInvite } from './invite.query';
 export type { MergeData, MergePlan } from './organisation-merge.service';
-export type { ListedOrganisation } from './organisations.service';
-export type { Markup };
+export type { ListedOrganisation } from './organisation.query';
+export type { Markup } from './organisation-markup.query';
 export { objectActs, refusalReason, type UserAct, userActs } from './policy';
-export type { ListedProject, ListedMember, ProjectFields } from './projects.service';
+export type { ListedMember, ListedProject } from './project.query';
+export type { ProjectFields } from './projects.service';
 export { refuseSuperior } from './superiors';
-export type { ListedUser, UserName } from './user-register';
+export type { ListedUser, UserName } from './user-register.query';
 export {
   Departments,
   InviteAdminService,

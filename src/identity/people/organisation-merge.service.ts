@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { In } from 'typeorm';
 import { ActivityLog } from '../../audit';
 import { atLeast, type Fault, fault, platformScope, type UserRole } from '../../kernel';
 import {
@@ -7,26 +8,26 @@ import {
   HooksService,
   OnOrganisationMerge,
   type OrganisationMerger,
-  type TableRow,
   type Tx,
 } from '../../platform';
 import { Organisation } from '../organisation.entity';
 import { SessionsService } from '../sessions.service';
+import { UserAccount } from '../user-account.entity';
 import { notFoundFault, notInOrganisationFault } from './acting';
+import {
+  findMergeTotals,
+  listFormerPayers,
+  listMergeMembers,
+  type MergeMember,
+  type MergeTotals,
+} from './organisation-merge.query';
+import { moveMembers } from './organisation-merge.store';
 import { lockOrganisation } from './organisations.service';
 
-type MergeMember = TableRow<'user_account', 'id, email, role'> & { readonly name: string };
-
-export interface MergeData {
+export interface MergeData extends Omit<MergeTotals, 'name'> {
   readonly organisation: { readonly id: number; readonly name: string };
   readonly members: readonly MergeMember[];
   readonly leaders: readonly MergeMember[];
-  readonly users: number;
-  readonly keys: number;
-  readonly projects: number;
-  readonly departments: number;
-  readonly billingUserId: number | null;
-  readonly billingUser: string | null;
 }
 
 export interface MergePlan {
@@ -43,20 +44,6 @@ const MAX_LEADERS = 500;
 const LEADER_ROLES: readonly UserRole[] = ['org_admin', 'org_owner'];
 const MAX_SOURCES = 20;
 
-/** Departments keep their users; if two have the same name, that of the source gets its organisation's slug added. */
-const renameDepartments = `
-  UPDATE department d SET name = left(d.name, 60) || ' (' || left(o.slug, 30) || ' ' || d.id || ')'
-    FROM organisation o WHERE o.id = d.organisation_id AND d.organisation_id = ANY ($1::integer[]) AND (
-      EXISTS (SELECT FROM department t WHERE t.organisation_id = $2 AND t.name = d.name)
-      OR EXISTS (SELECT FROM department t WHERE t.organisation_id = ANY ($1::integer[]) AND t.name = d.name AND t.id < d.id))`;
-
-/** A single statement moves both, because a user and their department refer to each other's organisation. */
-const moveUsers = `
-  WITH moved AS (
-    UPDATE department SET organisation_id = $2, version = version + 1 WHERE organisation_id = ANY ($1::integer[])),
-  invited AS (UPDATE invite SET organisation_id = $2 WHERE organisation_id = ANY ($1::integer[]))
-  UPDATE user_account SET organisation_id = $2, version = version + 1 WHERE organisation_id = ANY ($1::integer[])`;
-
 /**
  * Merges several organisations into one: everything of the sources goes to the target, or nothing does. Other modules
  * move their data by `@OnOrganisationMerge()`.
@@ -71,45 +58,15 @@ export class OrganisationMerge {
   ) {}
 
   async data(id: number): Promise<MergeData> {
-    const [row] = await this.database.query<
-      Record<'id' | 'users' | 'keys' | 'projects' | 'departments', number> & {
-        name: string;
-        billing_user_id: number | null;
-        billing_user: string | null;
-      }
-    >(
-      `SELECT o.id, o.name, o.billing_user_id,
-              (SELECT u.email FROM user_account u WHERE u.id = o.billing_user_id) AS billing_user,
-              (SELECT count(*)::integer FROM user_account u
-                WHERE u.organisation_id = o.id AND u.status <> 'deleted') AS users,
-              (SELECT count(*)::integer FROM api_key k WHERE k.organisation_id = o.id) AS keys,
-              (SELECT count(*)::integer FROM project p WHERE p.organisation_id = o.id) AS projects,
-              (SELECT count(*)::integer FROM department d WHERE d.organisation_id = o.id) AS departments
-         FROM organisation o WHERE o.id = $1`,
-      [id],
-    );
+    const row = await findMergeTotals(this.database, id);
     if (row === undefined) throw notFoundFault('organisation');
-    const { name, users, keys, projects, departments } = row;
+    const { name, ...totals } = row;
     return {
       organisation: { id, name },
-      members: await this.members(id, MAX_MEMBERS),
-      leaders: await this.members(id, MAX_LEADERS, LEADER_ROLES),
-      users,
-      keys,
-      projects,
-      departments,
-      billingUserId: row.billing_user_id,
-      billingUser: row.billing_user,
+      members: await listMergeMembers(this.database, id, MAX_MEMBERS),
+      leaders: await listMergeMembers(this.database, id, MAX_LEADERS, LEADER_ROLES),
+      ...totals,
     };
-  }
-
-  private members(organisationId: number, limit: number, roles: readonly UserRole[] | null = null) {
-    return this.database.query<MergeMember>(
-      `SELECT id, display_name AS name, email, role FROM user_account
-        WHERE organisation_id = $1 AND status <> 'deleted' AND ($2::text[] IS NULL OR role = ANY ($2::text[]))
-        ORDER BY lower(email) LIMIT $3`,
-      [organisationId, roles, limit],
-    );
   }
 
   async merge(plan: MergePlan, mayGrantRole: (role: UserRole) => boolean): Promise<void> {
@@ -122,23 +79,14 @@ export class OrganisationMerge {
       const sourceIds = sources.map(({ id }) => id);
       await this.applyRoles(tx, plan, sourceIds, mayGrantRole);
       await this.sessions.endAllIn(tx, sourceIds);
-      await tx.query(renameDepartments, [sourceIds, target.id]);
-      await tx.query(moveUsers, [sourceIds, target.id]);
-      await tx.query(
-        'UPDATE project SET organisation_id = $2, version = version + 1 WHERE organisation_id = ANY ($1::integer[])',
-        [sourceIds, target.id],
-      );
-      await tx.query(
-        'UPDATE reseller_domain SET organisation_id = $2 WHERE organisation_id = ANY ($1::integer[])',
-        [sourceIds, target.id],
-      );
+      await moveMembers(tx, sourceIds, target.id);
       await this.setPayer(tx, plan, target);
       const payers = [target, ...sources].flatMap(({ billingUserId }) => billingUserId ?? []);
       const { billingUserId } = plan;
       for (const handler of this.hooks.handlersOf(OnOrganisationMerge)) {
         await handler(tx, { sourceIds, targetId: target.id, payers, billingUserId, afterwards });
       }
-      await tx.query('DELETE FROM organisation WHERE id = ANY ($1::integer[])', [sourceIds]);
+      await tx.getRepository(Organisation).delete(sourceIds);
       await this.activity.write(tx, {
         action: 'organisation.merged',
         object: { type: 'organisation', id: target.id, label: target.name },
@@ -155,23 +103,15 @@ export class OrganisationMerge {
 
   private async prepare({ targetId, sourceIds, billingUserId }: MergePlan): Promise<void> {
     if (billingUserId === null) return;
-    const payers = await this.database.query<{ id: number }>(
-      `SELECT DISTINCT billing_user_id AS id FROM organisation
-        WHERE id = ANY ($1::integer[]) AND billing_user_id <> $2`,
-      [[targetId, ...sourceIds], billingUserId],
-    );
-    for (const handler of this.hooks.handlersOf(BeforeOrganisationMerge)) {
-      await handler(payers.map(({ id }) => id));
-    }
+    const payers = await listFormerPayers(this.database, [targetId, ...sourceIds], billingUserId);
+    for (const handler of this.hooks.handlersOf(BeforeOrganisationMerge)) await handler(payers);
   }
 
   private async setPayer(tx: Tx, { billingUserId }: MergePlan, target: Organisation): Promise<void> {
     if (billingUserId !== null) {
-      const rows = await tx.query<unknown[]>(
-        `SELECT 1 FROM user_account WHERE id = $1 AND organisation_id = $2 AND status = 'active'`,
-        [billingUserId, target.id],
-      );
-      if (rows.length === 0) throw notInOrganisationFault('billing_user_id');
+      const payer = { id: billingUserId, organisationId: target.id, status: 'active' } as const;
+      if (!(await tx.getRepository(UserAccount).existsBy(payer)))
+        throw notInOrganisationFault('billing_user_id');
     }
     await tx.getRepository(Organisation).update(target.id, { billingUserId, version: target.version + 1 });
   }
@@ -185,16 +125,14 @@ export class OrganisationMerge {
   ): Promise<void> {
     for (const [userId, role] of roles) {
       if (!mayGrantRole(role) || atLeast(role, 'platform_admin')) throw fault('permission_denied');
-      const [user] = await tx.query<
-        (Pick<MergeMember, 'email' | 'role'> & { departmentId: number | null })[]
-      >(
-        `SELECT email, role, department_id AS "departmentId" FROM user_account
-          WHERE id = $1 AND organisation_id = ANY ($2::integer[]) AND role = ANY ($3::text[]) FOR UPDATE`,
-        [userId, sourceIds, LEADER_ROLES],
-      );
-      if (user === undefined) throw leaderNotFound(userId);
+      const accounts = tx.getRepository(UserAccount);
+      const user = await accounts.findOne({
+        where: { id: userId, organisationId: In(sourceIds), role: In(LEADER_ROLES) },
+        lock: { mode: 'pessimistic_write' },
+      });
+      if (user === null) throw leaderNotFound(userId);
       if (user.role === role) continue;
-      await tx.query('UPDATE user_account SET role = $2 WHERE id = $1', [userId, role]);
+      await accounts.update(userId, { role });
       await this.activity.write(tx, {
         action: 'user.role-changed',
         object: { type: 'account', id: userId, label: user.email },

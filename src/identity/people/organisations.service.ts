@@ -1,17 +1,12 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
 import { ActivityLog, type Changes, changesOf } from '../../audit';
 import { fault, type Scope, type UnknownFieldMode } from '../../kernel';
-import {
-  Database,
-  Keyset,
-  type Page,
-  type PageRequest,
-  type TableRow,
-  Settings,
-  type Tx,
-} from '../../platform';
+import { Database, type Page, Settings, type Tx } from '../../platform';
 import { endPasswords, hasLinkedIdentity } from '../accounts';
 import { Organisation } from '../organisation.entity';
+import { UserAccount } from '../user-account.entity';
 import {
   notFoundFault,
   assertVersion,
@@ -19,23 +14,14 @@ import {
   notInOrganisationFault,
   type EditTarget,
 } from './acting';
-import { organisationsWithin } from './scope-conditions';
-
-const COLUMNS =
-  'o.id, o.name, o.slug, o.billing_exempt, o.billing_user_id, o.sso_only, o.unknown_fields, o.created_at, o.version';
-
-export interface ListedOrganisation extends TableRow<'organisation', typeof COLUMNS> {
-  readonly billingUser: string | null;
-  readonly users: number;
-  readonly keys: number;
-  readonly departments: number;
-  /** Excludes archived projects. */
-  readonly projects: number;
-}
-
-export interface OrganisationFilter extends PageRequest {
-  readonly text?: string | null;
-}
+import {
+  countOrganisationMembers,
+  findOrganisation,
+  type ListedOrganisation,
+  lockOrganisationRow,
+  type OrganisationFilter,
+  organisationPage,
+} from './organisation.query';
 
 export interface OrganisationFields {
   readonly name?: string;
@@ -46,44 +32,24 @@ export interface OrganisationFields {
   readonly unknownFields?: UnknownFieldMode | null;
 }
 
-const byId = new Keyset([{ sql: 'o.id', kind: 'integer' }], 'ascending');
-
-const selection = `
-  SELECT ${COLUMNS}, ${byId.positions}, payer.email AS billing_user,
-         (SELECT count(*)::integer FROM user_account u WHERE u.organisation_id = o.id AND u.status <> 'deleted') AS users,
-         (SELECT count(*)::integer FROM department d WHERE d.organisation_id = o.id) AS departments,
-         (SELECT count(*)::integer FROM project p WHERE p.organisation_id = o.id AND p.archived_at IS NULL) AS projects,
-         (SELECT count(*)::integer FROM api_key k LEFT JOIN user_account u ON u.id = k.user_id
-           WHERE k.status = 'active' AND coalesce(k.organisation_id, u.organisation_id) = o.id) AS keys
-    FROM organisation o LEFT JOIN user_account payer ON payer.id = o.billing_user_id`;
-
 @Injectable()
 export class Organisations {
   constructor(
     private readonly database: Database,
+    @InjectRepository(Organisation) private readonly organisations: Repository<Organisation>,
+    @InjectRepository(UserAccount) private readonly accounts: Repository<UserAccount>,
     private readonly activity: ActivityLog,
     private readonly settings: Settings,
   ) {}
 
-  async page(scope: Scope, filter: OrganisationFilter): Promise<Page<ListedOrganisation>> {
-    const within = organisationsWithin(scope, 3);
-    const page = byId.clause(filter, 3 + within.parameters.length);
-    const rows = await this.database.rows<ListedOrganisation>(
-      `${selection} WHERE ($1::text IS NULL OR strpos(lower(o.name || ' ' || o.slug), lower($1)) > 0)
-         AND ${within.sql} AND ${page.where} ORDER BY ${page.orderBy} LIMIT $2`,
-      [filter.text ?? null, page.limit, ...within.parameters, ...page.parameters],
-    );
-    return byId.page(rows, filter);
+  page(scope: Scope, filter: OrganisationFilter): Promise<Page<ListedOrganisation>> {
+    return organisationPage(this.database, scope, filter);
   }
 
   async get(scope: Scope, id: number): Promise<ListedOrganisation> {
-    const within = organisationsWithin(scope, 2);
-    const [row] = await this.database.rows<ListedOrganisation>(
-      `${selection} WHERE o.id = $1 AND ${within.sql}`,
-      [id, ...within.parameters],
-    );
-    if (row === undefined) throw notFoundFault('organisation');
-    return row;
+    const organisation = await findOrganisation(this.database, scope, id);
+    if (organisation === undefined) throw notFoundFault('organisation');
+    return organisation;
   }
 
   /** `work` runs in the same transaction, such as to set a budget, and returns its changes. */
@@ -110,11 +76,9 @@ export class Organisations {
    * Refuses the change if the actor belongs to the organisation and, without a linked provider, would be locked out.
    */
   async refuseLockout(userId: number, organisationId: number): Promise<void> {
-    const rows = await this.database.query<object>(
-      'SELECT 1 FROM user_account u JOIN organisation o ON o.id = u.organisation_id WHERE u.id = $1 AND o.id = $2 AND NOT o.sso_only',
-      [userId, organisationId],
-    );
-    if (rows.length === 0 || (await hasLinkedIdentity(this.database.source.manager, userId))) return;
+    const isMember = await this.accounts.existsBy({ id: userId, organisationId });
+    if (!isMember || (await this.organisations.existsBy({ id: organisationId, ssoOnly: true }))) return;
+    if (await hasLinkedIdentity(this.database.source.manager, userId)) return;
     throw fault('conflict', {
       param: 'sso_only',
       message:
@@ -187,24 +151,13 @@ export class Organisations {
 }
 
 export async function lockOrganisation(tx: Tx, scope: Scope, id: number): Promise<Organisation> {
-  const within = organisationsWithin(scope, 2);
-  const rows = await tx.query<unknown[]>(
-    `SELECT 1 FROM organisation o WHERE o.id = $1 AND ${within.sql} FOR UPDATE`,
-    [id, ...within.parameters],
-  );
-  if (rows.length === 0) throw notFoundFault('organisation');
+  if (!(await lockOrganisationRow(tx, scope, id))) throw notFoundFault('organisation');
   return tx.getRepository(Organisation).findOneByOrFail({ id });
 }
 
 async function refuseNonEmpty(tx: Tx, id: number): Promise<void> {
-  const [counts] = await tx.query<Record<'users' | 'projects' | 'keys' | 'departments', number>[]>(
-    `SELECT (SELECT count(*)::integer FROM user_account WHERE organisation_id = $1) AS users,
-            (SELECT count(*)::integer FROM project WHERE organisation_id = $1) AS projects,
-            (SELECT count(*)::integer FROM api_key WHERE organisation_id = $1) AS keys,
-            (SELECT count(*)::integer FROM department WHERE organisation_id = $1) AS departments`,
-    [id],
-  );
-  const remaining = Object.entries(counts ?? {}).filter(([, count]) => count > 0);
+  const counts = await countOrganisationMembers(tx, id);
+  const remaining = Object.entries(counts).filter(([, count]) => count > 0);
   if (remaining.length === 0) return;
   const what = remaining.map(([name, count]) => `${count} ${name}`).join(', ');
   throw fault('conflict', {
@@ -215,11 +168,11 @@ async function refuseNonEmpty(tx: Tx, id: number): Promise<void> {
 
 async function refuseForeignPayer(tx: Tx, organisationId: number, userId: number | null): Promise<void> {
   if (userId === null) return;
-  const rows = await tx.query<unknown[]>(
-    `SELECT 1 FROM user_account WHERE id = $1 AND organisation_id = $2 AND status = 'active' FOR KEY SHARE`,
-    [userId, organisationId],
-  );
-  if (rows.length === 0) throw notInOrganisationFault('billing_user_id');
+  const payer = await tx.getRepository(UserAccount).findOne({
+    where: { id: userId, organisationId, status: 'active' },
+    lock: { mode: 'for_key_share' },
+  });
+  if (payer === null) throw notInOrganisationFault('billing_user_id');
 }
 
 function refuseTakenSlug(error: unknown): never {

@@ -1,5 +1,5 @@
 import type { Scope } from '../../kernel';
-import { PROJECT_OF_USER } from '../own-projects.service';
+import { PROJECT_OF_USER } from '../own-projects.query';
 
 export interface ScopeCondition {
   readonly sql: string;

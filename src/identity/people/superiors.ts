@@ -1,5 +1,6 @@
 import { type Actor, fault, canGrant } from '../../kernel';
-import type { TableRow, Tx } from '../../platform';
+import type { Tx } from '../../platform';
+import { UserAccount } from '../user-account.entity';
 
 /**
  * Prevents spending in the name of a superior, with their key or from their wallet. The caller has found the user
@@ -12,11 +13,9 @@ export async function refuseSuperior(
   param?: string,
 ): Promise<void> {
   if (userId === null || userId === actor.userId) return;
-  const [user] = await tx.query<TableRow<'user_account', 'role'>[]>(
-    'SELECT role FROM user_account WHERE id = $1 FOR KEY SHARE',
-    [userId],
-  );
-  if (user === undefined || canGrant(actor.role, user.role)) return;
+  const lock = { mode: 'for_key_share' } as const;
+  const user = await tx.getRepository(UserAccount).findOne({ where: { id: userId }, lock });
+  if (user === null || canGrant(actor.role, user.role)) return;
   throw fault('permission_denied', {
     ...(param === undefined ? {} : { param }),
     message: `This needs the role ${user.role}.`,

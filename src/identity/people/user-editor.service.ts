@@ -1,15 +1,19 @@
 import { Injectable } from '@nestjs/common';
+import { Not } from 'typeorm';
 import { type ActionName, ActivityLog, type Changes, changesOf } from '../../audit';
 import { atLeast, fault, canGrant, type UserRole } from '../../kernel';
 import { createHook, Database, HooksService, type Tx } from '../../platform';
-import { PROJECT_OF_USER } from '../own-projects.service';
+import { Department } from '../department.entity';
+import { Organisation } from '../organisation.entity';
 import { lockRoles } from '../role-lock';
 import { SessionsService } from '../sessions.service';
 import { UserAccount } from '../user-account.entity';
 import { type UserStatus, userTransitions } from '../user-status';
 import { notFoundFault, type ActorContext, assertVersion, type EditTarget } from './acting';
 import { assertAllowed, type UserAct } from './policy';
-import { UserRegister } from './user-register';
+import { findPaidObject } from './payer.query';
+import { deleteForeignMemberships } from './project.store';
+import { UserRegister } from './user-register.query';
 
 /** A method that removes something that a user loses with an organisation; returns the changes. */
 export const OnOrganisationLeave = createHook<(tx: Tx, userId: number) => Promise<Changes>>();
@@ -132,11 +136,15 @@ export class UserEditor {
     const kind = { act: 'department', action: 'user.department-changed' } as const;
     return this.change(acting, target, kind, async (tx, user) => {
       if (departmentId !== null) {
-        const rows = await tx.query<unknown[]>(
-          'SELECT 1 FROM department WHERE id = $1 AND organisation_id = $2 FOR KEY SHARE',
-          [departmentId, user.organisationId],
-        );
-        if (rows.length === 0) throw notFoundFault('department');
+        const { organisationId } = user;
+        const lock = { mode: 'for_key_share' } as const;
+        const department =
+          organisationId === null
+            ? null
+            : await tx
+                .getRepository(Department)
+                .findOne({ where: { id: departmentId, organisationId }, lock });
+        if (department === null) throw notFoundFault('department');
       }
       await tx.getRepository(UserAccount).update(user.id, { departmentId });
       return changesOf({ department_id: user.departmentId }, { department_id: departmentId });
@@ -198,11 +206,7 @@ const isOfPlatform = (role: UserRole): boolean => atLeast(role, 'platform_admin'
 
 /** The current state of the account decides which memberships still count. */
 async function leaveProjects(tx: Tx, userId: number): Promise<Changes> {
-  const [, projects] = await tx.query<[unknown[], number]>(
-    `DELETE FROM project_member m USING project p, user_account u
-      WHERE m.user_id = $1 AND p.id = m.project_id AND u.id = m.user_id AND ${PROJECT_OF_USER} IS NOT TRUE`,
-    [userId],
-  );
+  const projects = await deleteForeignMemberships(tx, userId);
   return changesOf({ projects_left: 0 }, { projects_left: projects });
 }
 
@@ -221,11 +225,8 @@ const columnsOf = ({ role, status, organisationId }: Partial<UserAccount>) => ({
 
 export async function refuseLastOwner(tx: Tx, user: UserAccount): Promise<void> {
   if (user.role !== 'platform_owner') return;
-  const others = await tx.query<unknown[]>(
-    "SELECT 1 FROM user_account WHERE role = 'platform_owner' AND status = 'active' AND id <> $1 LIMIT 1",
-    [user.id],
-  );
-  if (others.length === 0) {
+  const owner = { role: 'platform_owner', status: 'active' } as const;
+  if (!(await tx.getRepository(UserAccount).existsBy({ ...owner, id: Not(user.id) }))) {
     throw fault('permission_denied', {
       message: 'This is the last platform owner, who has to stay.',
       details: { reason: 'last-owner' },
@@ -234,17 +235,13 @@ export async function refuseLastOwner(tx: Tx, user: UserAccount): Promise<void> 
 }
 
 async function requireOrganisation(tx: Tx, id: number): Promise<void> {
-  const rows = await tx.query<unknown[]>('SELECT 1 FROM organisation WHERE id = $1 FOR KEY SHARE', [id]);
-  if (rows.length === 0) throw notFoundFault('organisation');
+  const lock = { mode: 'for_key_share' } as const;
+  const organisation = await tx.getRepository(Organisation).findOne({ where: { id }, lock });
+  if (organisation === null) throw notFoundFault('organisation');
 }
 
 export async function refusePayer(tx: Tx, user: UserAccount): Promise<void> {
-  const [paysFor] = await tx.query<{ what: string; name: string }[]>(
-    `SELECT 'organisation' AS what, name FROM organisation WHERE billing_user_id = $1
-     UNION ALL SELECT 'project', name FROM project WHERE billing_user_id = $1 AND archived_at IS NULL
-     UNION ALL SELECT 'account', email FROM user_account WHERE delegate_user_id = $1 LIMIT 1`,
-    [user.id],
-  );
+  const paysFor = await findPaidObject(tx, user.id);
   if (paysFor === undefined) return;
   throw fault('conflict', {
     message: `This account pays for the ${paysFor.what} ${paysFor.name}; name another payer first.`,

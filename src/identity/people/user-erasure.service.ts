@@ -1,26 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { type Changes, changesOf } from '../../audit';
 import { BeforeUserErasure, HooksService, OnUserErasure, type Tx } from '../../platform';
-import { hasAddress } from '../account-address';
 import { SessionsService } from '../sessions.service';
 import { UserAccount } from '../user-account.entity';
 import type { ActorContext, EditTarget } from './acting';
+import { eraseRowsOf } from './user-erasure.store';
 import { refuseLastOwner, refusePayer, UserEditor } from './user-editor.service';
-
-/**
- * Data of other modules that is erased with a user. Ledger, request records and activity log stay, without the name.
- */
-const erasures = [
-  'DELETE FROM account_token WHERE user_id = $1',
-  'DELETE FROM project_member WHERE user_id = $1',
-  'DELETE FROM linked_identity WHERE user_id = $1',
-  'DELETE FROM passkey WHERE user_id = $1',
-  'DELETE FROM recovery_code WHERE user_id = $1',
-  'DELETE FROM second_factor WHERE user_id = $1',
-  'DELETE FROM user_setting WHERE user_id = $1',
-  `UPDATE invite i SET email = 'erased-' || u.id || '@erased.invalid' FROM user_account u
-    WHERE u.id = $1 AND ${hasAddress('i.email', 'u.email')}`,
-];
 
 /** Erases a user permanently. Other modules take part by `@BeforeUserErasure()` and `@OnUserErasure()`. */
 @Injectable()
@@ -47,7 +32,7 @@ export class UserErasure {
     for (const hook of [BeforeUserErasure, OnUserErasure]) {
       for (const handler of this.hooks.handlersOf(hook)) await handler(tx, user.id);
     }
-    for (const statement of erasures) await tx.query(statement, [user.id]);
+    await eraseRowsOf(tx, user.id);
     await this.sessions.endAll(tx, user.id);
     await tx.getRepository(UserAccount).update(user.id, {
       email: `erased-${user.id}@erased.invalid`,

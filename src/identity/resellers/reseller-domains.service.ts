@@ -2,10 +2,22 @@ import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
 import { type Fault, fault, monotonicMs } from '../../kernel';
-import { Database, OwnWrites, readRows, type TableRow, Settings, type Tx } from '../../platform';
-import { closestAddress, hasAddress } from '../account-address';
+import { Database, OwnWrites, Settings, type Tx } from '../../platform';
+import { Session } from '../session.entity';
 import { type Accents, checkAccents } from './accent';
-import { isProven } from './host-proof';
+import {
+  countDomains,
+  findDomain,
+  findPortalOfAddress,
+  findPortalOfUser,
+  listDomains,
+  listDomainsOf,
+  lockDomain,
+  MAX_DOMAINS,
+  readLogo,
+  type ResellerDomainRow,
+} from './reseller-domain.query';
+import { deleteDomain, upsertDomain } from './reseller-domain.store';
 
 export interface ResellerDomain {
   readonly host: string;
@@ -27,19 +39,6 @@ export interface DomainFields {
   readonly logo?: Buffer | null | undefined;
 }
 
-const COLUMNS = 'd.host, d.organisation_id, d.name, d.accent, d.accent_dark, d.changed_at';
-
-type DomainRow = TableRow<'reseller_domain', typeof COLUMNS> & {
-  readonly hasLogo: boolean;
-  readonly ssoOnly: boolean;
-  readonly isProven: boolean;
-};
-
-const SELECTION = `
-  SELECT ${COLUMNS}, d.logo IS NOT NULL AS has_logo, o.sso_only, ${isProven('d')} AS is_proven
-    FROM reseller_domain d JOIN organisation o ON o.id = d.organisation_id`;
-
-const MAX_DOMAINS = 1_000;
 /** Maximum time until a change reaches every other node. */
 const MAX_STALENESS_MS = 1_000;
 const MAX_LOGO_BYTES = 64 * 1024;
@@ -76,30 +75,22 @@ export class ResellerDomains {
    * An account's own portal: the oldest proven host of its organisation, to which links in emails lead. Platform
    * administrators sign in only at BASE_URL.
    */
-  ofAccount(userId: number): Promise<ResellerDomain | undefined> {
-    return this.ownPortal('$1', userId);
+  async ofAccount(userId: number): Promise<ResellerDomain | undefined> {
+    const row = await findPortalOfUser(this.database, userId);
+    return row && domainOf(row);
   }
 
-  ofAddress(email: string): Promise<ResellerDomain | undefined> {
-    const account = `SELECT a.id FROM user_account a WHERE ${hasAddress('a.email', '$1')}
-                      ORDER BY ${closestAddress('a.email', '$1')} LIMIT 1`;
-    return this.ownPortal(`(${account})`, email);
+  async ofAddress(email: string): Promise<ResellerDomain | undefined> {
+    const row = await findPortalOfAddress(this.database, email);
+    return row && domainOf(row);
   }
 
   async ofOrganisation(organisationId: number): Promise<ResellerDomain[]> {
-    const rows = await this.database.rows<DomainRow>(
-      `${SELECTION} WHERE d.organisation_id = $1 ORDER BY d.created_at, d.host LIMIT ${MAX_DOMAINS}`,
-      [organisationId],
-    );
-    return rows.map(domainOf);
+    return (await listDomainsOf(this.database, organisationId)).map(domainOf);
   }
 
-  async logo(host: string): Promise<Buffer | null> {
-    const [row] = await this.database.query<TableRow<'reseller_domain', 'logo'>>(
-      'SELECT logo FROM reseller_domain WHERE host = $1',
-      [host],
-    );
-    return row?.logo ?? null;
+  logo(host: string): Promise<Buffer | null> {
+    return readLogo(this.database, host);
   }
 
   originOf({ host }: Pick<ResellerDomain, 'host'>): string {
@@ -111,60 +102,30 @@ export class ResellerDomains {
     this.checkHost(host);
     if (fields.accents !== null) checkAccents(fields.accents);
     if (fields.logo) checkLogo(fields.logo);
-    const [before] = (
-      await readRows<DomainRow>(tx, `${SELECTION} WHERE d.host = $1 FOR UPDATE OF d`, [host])
-    ).map(domainOf);
+    const before = await lockDomain(tx, host);
     if (before !== undefined && before.organisationId !== organisationId)
       throw hostTaken('This host belongs to another organisation.');
     if (before === undefined) {
       await refuseTooMany(tx);
       // Sessions of an earlier organisation's portal with this name must not work for the new one.
-      await tx.query('DELETE FROM session WHERE host = $1', [host]);
+      await tx.getRepository(Session).delete({ host });
     }
-    await tx.query(
-      `INSERT INTO reseller_domain AS d (host, organisation_id, name, accent, accent_dark, logo)
-       VALUES ($1, $2, $3, $4, $5, $6)
-       ON CONFLICT (host) DO UPDATE SET name = $3, accent = $4, accent_dark = $5,
-         logo = CASE WHEN $7 THEN excluded.logo ELSE d.logo END, changed_at = clock_timestamp()`,
-      [
-        host,
-        organisationId,
-        fields.name,
-        fields.accents?.light ?? null,
-        fields.accents?.dark ?? null,
-        fields.logo ?? null,
-        fields.logo !== undefined,
-      ],
-    );
-    const [after] = (await readRows<DomainRow>(tx, `${SELECTION} WHERE d.host = $1`, [host])).map(domainOf);
+    await upsertDomain(tx, organisationId, host, fields);
+    const after = await findDomain(tx, host);
     const changes = changesOf(
-      before === undefined ? null : auditFields(before),
-      after === undefined ? null : auditFields(after),
+      before === undefined ? null : auditFields(domainOf(before)),
+      after === undefined ? null : auditFields(domainOf(after)),
     );
     await this.record(tx, 'organisation.domain-set', { organisationId, host, changes });
   }
 
   async remove(tx: Tx, organisationId: number, host: string): Promise<void> {
-    const [rows] = await tx.query<[object[], number]>(
-      'DELETE FROM reseller_domain WHERE host = $1 AND organisation_id = $2 RETURNING host',
-      [host, organisationId],
-    );
-    if (rows.length === 0) throw fault('not_found', { param: 'host' });
+    if (!(await deleteDomain(tx, organisationId, host))) throw fault('not_found', { param: 'host' });
     await this.record(tx, 'organisation.domain-removed', {
       organisationId,
       host,
       changes: changesOf({ host }, null),
     });
-  }
-
-  private async ownPortal(account: string, value: unknown): Promise<ResellerDomain | undefined> {
-    const rows = await this.database.rows<DomainRow>(
-      `${SELECTION} JOIN user_account u ON u.organisation_id = d.organisation_id
-        WHERE u.id = ${account} AND u.role NOT IN ('platform_admin', 'platform_owner') AND ${isProven('d')}
-        ORDER BY d.created_at, d.host LIMIT 1`,
-      [value],
-    );
-    return rows.map(domainOf)[0];
   }
 
   private checkHost(host: string): void {
@@ -201,15 +162,13 @@ export class ResellerDomains {
   }
 
   private async read(): Promise<void> {
-    const rows = await this.database.rows<DomainRow>(
-      `${SELECTION} ORDER BY d.created_at LIMIT ${MAX_DOMAINS}`,
-    );
+    const rows = await listDomains(this.database);
     this.domainsByHost = new Map(rows.map((row) => [row.host, domainOf(row)]));
     this.readAt = monotonicMs();
   }
 }
 
-const domainOf = (row: DomainRow): ResellerDomain => ({
+const domainOf = (row: ResellerDomainRow): ResellerDomain => ({
   host: row.host,
   organisationId: row.organisationId,
   name: row.name,
@@ -244,8 +203,7 @@ const hostTaken = (message: string): Fault =>
   fault('conflict', { param: 'host', message, details: { reason: 'host-taken' } });
 
 async function refuseTooMany(tx: Tx): Promise<void> {
-  const [row] = await tx.query<{ count: number }[]>('SELECT count(*)::integer AS count FROM reseller_domain');
-  if ((row?.count ?? 0) >= MAX_DOMAINS)
+  if ((await countDomains(tx)) >= MAX_DOMAINS)
     throw fault('conflict', {
       message: `There are ${MAX_DOMAINS} hosts already.`,
       details: { reason: 'hosts-many', most: MAX_DOMAINS },

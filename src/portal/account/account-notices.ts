@@ -1,17 +1,16 @@
 import { Injectable } from '@nestjs/common';
-import { UserAccount } from '../../identity';
-import { Database } from '../../platform';
+import { OwnAccountService } from '../../identity';
 import { AccountMails } from './account-mails';
 
 @Injectable()
 export class AccountNotices {
   constructor(
-    private readonly database: Database,
+    private readonly accounts: OwnAccountService,
     private readonly mails: AccountMails,
   ) {}
 
   async notify(userId: number, notice: string, values: Readonly<Record<string, string>> = {}): Promise<void> {
-    const account = await this.database.source.getRepository(UserAccount).findOneByOrFail({ id: userId });
+    const account = await this.accounts.find(userId);
     const { email: to, displayName: name, preferredLanguage: language } = account;
     await this.mails.send({ notice, userId, to, language, values: { name, ...values } });
   }

@@ -1,8 +1,10 @@
 import { Body, Controller, type OnModuleInit, Req } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
 import { ActivityLog } from '../../audit';
-import { actorOf, UserAccount } from '../../identity';
+import { actorOf, LegalAcceptance, UserAccount } from '../../identity';
 import type { Actor } from '../../kernel';
-import { Database, type TableRow } from '../../platform';
+import { Database } from '../../platform';
 import {
   Access,
   Action,
@@ -21,6 +23,7 @@ import { AcceptanceForm } from './legal-acceptance.dto';
 export class LegalAcceptanceController implements OnModuleInit {
   constructor(
     private readonly database: Database,
+    @InjectRepository(LegalAcceptance) private readonly acceptances: Repository<LegalAcceptance>,
     private readonly legal: LegalLibrary,
     private readonly activity: ActivityLog,
     private readonly frames: PageFrames,
@@ -34,21 +37,17 @@ export class LegalAcceptanceController implements OnModuleInit {
   async status(@Req() request: HttpRequest) {
     const { userId } = request.actor as Actor;
     const version = this.legal.currentTerms;
-    const [row] = await this.database.rows<TableRow<'legal_acceptance', 'accepted_at'>>(
-      'SELECT accepted_at FROM legal_acceptance WHERE user_id = $1 AND version = $2',
-      [userId, version],
-    );
-    return { accepted: row !== undefined, version, accepted_at: row?.acceptedAt.toISOString() ?? null };
+    const acceptance = await this.acceptances.findOneBy({ userId, version });
+    const acceptedAt = acceptance?.acceptedAt.toISOString() ?? null;
+    return { accepted: acceptance !== null, version, accepted_at: acceptedAt };
   }
 
   /** Pages ask only users who accepted an earlier version; those who never accepted any are not asked. */
   private async findPendingTerms(userId: number): Promise<string | null> {
     const version = this.legal.currentTerms;
-    const [row] = await this.database.query<{ is_waiting: boolean }>(
-      'SELECT count(*) > 0 AND NOT coalesce(bool_or(version = $2), false) AS is_waiting FROM legal_acceptance WHERE user_id = $1',
-      [userId, version],
-    );
-    return row?.is_waiting === true ? version : null;
+    const acceptances = await this.acceptances.findBy({ userId });
+    const isPending = acceptances.length > 0 && acceptances.every((each) => each.version !== version);
+    return isPending ? version : null;
   }
 
   /** Idempotent: a repeated acceptance is recorded once. */
@@ -57,11 +56,9 @@ export class LegalAcceptanceController implements OnModuleInit {
     const { userId } = request.actor as Actor;
     const version = this.legal.currentTerms;
     await this.database.transaction(async (tx) => {
-      const inserted = await tx.query<object[]>(
-        'INSERT INTO legal_acceptance (user_id, version) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING version',
-        [userId, version],
-      );
-      if (inserted.length === 0) return this.activity.reportNoChange();
+      const insert = tx.getRepository(LegalAcceptance).createQueryBuilder().insert();
+      const result = await insert.values({ userId, version }).orIgnore().execute();
+      if ((result.raw as object[]).length === 0) return this.activity.reportNoChange();
       const account = await tx.getRepository(UserAccount).findOneByOrFail({ id: userId });
       const object = { type: 'account', id: userId, label: version } as const;
       await this.activity.write(tx, { action: 'account.terms-accepted', object, actor: actorOf(account) });

@@ -1,4 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
 import { ActivityQuery, UsageQuery } from '../../audit';
 import { type Payment, Payments } from '../../billing';
 import {
@@ -7,10 +9,10 @@ import {
   ConversationsService,
   type ConversationMessage,
 } from '../../chat';
-import { OwnAccountService, Passkeys, type UserAccount } from '../../identity';
+import { LegalAcceptance, OwnAccountService, Passkeys, type UserAccount } from '../../identity';
 import { nanoPerCent, type Scope, toJsonNumber } from '../../kernel';
 import { KeyRegister, presentPortalKey } from '../../keys';
-import { Database, everyRow } from '../../platform';
+import { everyRow } from '../../platform';
 
 const MAX_KEYS = 1_000;
 const MAX_ENTRIES = 10_000;
@@ -23,7 +25,7 @@ const PAGE_SIZE = 200;
 @Injectable()
 export class PersonalData {
   constructor(
-    private readonly database: Database,
+    @InjectRepository(LegalAcceptance) private readonly acceptances: Repository<LegalAcceptance>,
     private readonly accounts: OwnAccountService,
     private readonly passkeys: Passkeys,
     private readonly keys: KeyRegister,
@@ -39,6 +41,7 @@ export class PersonalData {
     const userId = account.id;
     const scope: Scope = { kind: 'user', userId };
     const keys = await this.keys.list(scope, { limit: MAX_KEYS });
+    const acceptances = await this.acceptances.find({ where: { userId }, order: { acceptedAt: 'ASC' } });
     const activity = await Array.fromAsync(this.entries.all(scope, { limit: MAX_ENTRIES + 1 }));
     const payments = await Array.fromAsync(
       everyRow(MAX_PAYMENTS + 1, PAGE_SIZE, (page) => this.payments.page(userId, page)),
@@ -53,10 +56,7 @@ export class PersonalData {
         created_at: createdAt,
         last_used_at: lastUsedAt,
       })),
-      legal_acceptances: await this.database.query(
-        'SELECT version, accepted_at FROM legal_acceptance WHERE user_id = $1 ORDER BY accepted_at',
-        [userId],
-      ),
+      legal_acceptances: acceptances.map(({ version, acceptedAt }) => ({ version, accepted_at: acceptedAt })),
       sessions: (await this.accounts.sessions(userId)).map(({ publicId, ...session }) => ({
         id: publicId,
         ...session,

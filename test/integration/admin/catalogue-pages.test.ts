@@ -131,7 +131,7 @@ test('an unset price is shown as a dash, and a free price as zero', async () => 
 
 test("the model page shows a notice when a lane's provider does not support the API format", async () => {
   const page = (): Promise<string> => getBody('/dashboard/admin/models/edit?model=acme%2Fmodel-09');
-  const notice = 'This provider does not speak responses, so it is asked in chat.';
+  const notice = 'This provider does not support responses. Requests are sent as chat instead.';
   expect(await page()).not.toContain(notice);
   const lanes = [{ provider: 'acme', upstream_model: 'm', region: 'eu', wire: 'responses' }];
   await fixture.admin.post('/dashboard/admin/models/update', { model: 'acme/model-09', lanes });

@@ -1,4 +1,10 @@
-import { CredentialEditor, CredentialStore, TokenEvents, sealedCredentials } from '#product/catalogue';
+import {
+  CredentialEditor,
+  CredentialStore,
+  ProviderCredential,
+  TokenEvents,
+  sealedCredentials,
+} from '#product/catalogue';
 import { Logger } from '#inside/boot/packages';
 import { MasterKeys, masterKeyOf, rewrapColumn, SecretBox } from '#product/platform';
 import { CatalogueFixture, errorWithCode } from '../catalogue/catalogue-fixture';
@@ -23,7 +29,8 @@ const boxOf = (setting: string): SecretBox => new SecretBox(MasterKeys.parse(set
 async function loadStore(setting: string): Promise<CredentialStore> {
   let load: ((snapshot: CatalogueSnapshot) => Promise<void>) | undefined;
   const follow = (follower: typeof load): void => void (load = follower);
-  const store = new CredentialStore(fixture.database, boxOf(setting), { follow });
+  const credentials = fixture.database.source.getRepository(ProviderCredential);
+  const store = new CredentialStore(credentials, boxOf(setting), { follow });
   await load?.(await fixture.snapshot());
   return store;
 }

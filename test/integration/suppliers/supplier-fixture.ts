@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import {
   CredentialEditor,
   CredentialStore,
+  ProviderCredential,
   type LaneView,
   type ProviderView,
   TokenEvents,
@@ -32,7 +33,7 @@ export class SupplierFixture {
     const { database } = catalogue;
     const follow = (follower: (snapshot: CatalogueSnapshot) => Promise<void>) =>
       this.followers.push(follower);
-    this.store = new CredentialStore(database, box, { follow });
+    this.store = new CredentialStore(database.source.getRepository(ProviderCredential), box, { follow });
     this.events = new TokenEvents(database);
     this.pools = new WireTransport(
       {

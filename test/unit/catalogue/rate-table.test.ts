@@ -10,7 +10,7 @@ import { ratesOfForm } from '../../../src/admin/catalogue/read-forms';
 import { ratesOf } from '../../../src/catalogue';
 import { Price } from '../../../src/catalogue/entities';
 import { modelFields } from '../../../src/catalogue/entities/model-fields';
-import type { CurrentCatalogue } from '../../../src/catalogue/plan/current';
+import type { CurrentCatalogue } from '../../../src/catalogue/plan/current.query';
 import { readGatewayText } from '../../../src/catalogue/plan/gateway-file/read-file';
 import { gatewayText } from '../../../src/catalogue/plan/gateway-file/write-file';
 import { columnsOf } from '../../../src/catalogue/price-codec';

@@ -32,7 +32,7 @@ function storeLogging(notes: string[], claim = (): boolean => true): Idempotency
   const store = {
     claim: () => Promise.resolve(claim()),
     find: () => Promise.resolve(null),
-    keep: logAs('keep'),
+    store: logAs('store'),
     bar: logAs('bar'),
     release: logAs('release'),
   };
@@ -104,11 +104,11 @@ test('response is stored before it is returned', async () => {
       Promise.resolve(reply),
     ),
   ).toBe(reply);
-  expect(notes).toEqual(['keep']);
+  expect(notes).toEqual(['store']);
   await runOrReplay(idempotency, keyed, { call: chat, work: new RequestWork() }, () =>
     Promise.resolve({ ...reply, body: Buffer.alloc(1_001) }),
   );
-  expect(notes).toEqual(['keep', 'bar']);
+  expect(notes).toEqual(['store', 'bar']);
 });
 
 test('request that always loses the race receives operation_in_progress', async () => {
@@ -166,7 +166,7 @@ describe('Unresponsive database', () => {
   });
 
   test('does not delay a response that was paid for', async () => {
-    const silentStore = { ...storeLogging([]), keep: () => pending } as unknown as IdempotencyStore;
+    const silentStore = { ...storeLogging([]), store: () => pending } as unknown as IdempotencyStore;
     const call = runOrReplay(
       new Idempotency(silentStore, settings),
       keyed,

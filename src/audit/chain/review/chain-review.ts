@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { Database, Logger, Metrics, RepeatingJob, Settings, type Tx } from '../../../platform';
 import { hashOfBlock, type SignedHead } from '../block';
-import { allHeads, blocksAfter, headsAt, linesOf, type StoredBlock } from '../chain-store';
+import { allHeads, blocksAfter, headsAt, linesOf, type StoredBlock } from '../chain.store';
 import { lineOf } from '../entry-line';
 import { SealingKey } from '../sealing-key';
 import type { Finding } from '../verify/findings';
@@ -16,7 +16,7 @@ import {
   forgottenUpTo,
   saveChecked,
   signersOfChecked,
-} from './check-store';
+} from './check.store';
 
 const ENTRIES_PER_RUN = 250_000;
 const DEADLINE_MS = 300_000;

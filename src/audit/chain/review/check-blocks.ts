@@ -1,5 +1,5 @@
 import { digestOfHead, HASH_BYTES, type SignedHead } from '../block';
-import type { StoredBlock } from '../chain-store';
+import type { StoredBlock } from '../chain.store';
 import { isSignedBy } from '../sealing-key';
 import { BlockEntries, type MissingEntry, type StrayLine } from '../verify/block-entries';
 import { ChainCheck } from '../verify/chain-check';

@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
+import { IsNull } from 'typeorm';
 import { parseJsonText } from '../../../kernel';
 import { originsOf, type SecretAddress } from '../../credential';
 import { CredentialEditor } from '../../credential-editor.service';
-import { readRows, type TableRow, SecretBox, type Tx } from '../../../platform';
+import { ProviderCredential } from '../../credential.entity';
+import { SecretBox, type Tx } from '../../../platform';
 import type { SecretValue } from './desired';
 
 /** `unreadable`: entered for another address or under another master key, so that it has to be entered again. */
 export type SecretComparison = 'same' | 'other' | 'unreadable' | 'missing';
-
-const COLUMNS = 'id, kind, host, key_id, wrapped_key, nonce, ciphertext';
 
 @Injectable()
 export class CredentialKeeper {
@@ -25,13 +25,8 @@ export class CredentialKeeper {
     secret: SecretValue,
     address: SecretAddress,
   ): Promise<SecretComparison> {
-    const [row] = await readRows<TableRow<'provider_credential', typeof COLUMNS>>(
-      tx,
-      `SELECT ${COLUMNS} FROM provider_credential
-        WHERE provider_id = $1 AND label = $2 AND disabled_at IS NULL`,
-      [providerId, label],
-    );
-    if (row === undefined) return 'missing';
+    const row = await tx.findOneBy(ProviderCredential, { providerId, label, disabledAt: IsNull() });
+    if (row === null) return 'missing';
     if (row.host !== originsOf(address)) return 'unreadable';
     const place = { table: 'provider_credential', row: row.id, field: 'secret', host: row.host };
     const stored = this.box.open(row, place);

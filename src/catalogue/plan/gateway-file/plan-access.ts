@@ -1,4 +1,4 @@
-import type { CurrentCatalogue, CurrentOrganisation } from '../current';
+import type { CurrentCatalogue, CurrentOrganisation } from '../current.query';
 import type { DesiredCatalogue, DesiredAccess, DesiredOrganisation } from './desired';
 import { modelLabel, type Step } from '../step';
 

@@ -1,5 +1,5 @@
 import type { Tx } from '../../../platform';
-import type { CurrentCatalogue, CurrentModel } from '../current';
+import type { CurrentCatalogue, CurrentModel } from '../current.query';
 import type { Steps } from '../step';
 import type { DesiredCatalogue } from './desired';
 import type { FileFault } from './file-fault';

@@ -1,5 +1,5 @@
 import { modelFields } from '../../entities';
-import type { CurrentCatalogue, CurrentModel } from '../current';
+import type { CurrentCatalogue, CurrentModel } from '../current.query';
 import type { DesiredCatalogue, DesiredModel } from './desired';
 import { changesBetween, type FieldChange, laneTexts, modelTexts, NO_TEXTS } from '../field-texts';
 import { modelLabel, providerLabel, type Step } from '../step';

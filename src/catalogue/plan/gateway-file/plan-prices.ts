@@ -1,7 +1,8 @@
 import type { PriceService } from '../../price.service';
 import type { PriceRates } from '../../../kernel';
-import type { TableRow, Tx } from '../../../platform';
-import type { CurrentCatalogue, CurrentModel, CurrentSchedule } from '../current';
+import type { Tx } from '../../../platform';
+import type { CurrentCatalogue, CurrentModel, CurrentSchedule } from '../current.query';
+import { findLaneId } from './lane.query';
 import type { DesiredCatalogue, DesiredLane, DesiredModel, DesiredSchedule } from './desired';
 import { changesBetween, type FieldChange, NO_TEXTS, priceTexts, routeName } from '../field-texts';
 import { modelLabel, type Step } from '../step';
@@ -39,7 +40,7 @@ function lanePriceSteps(
   const changes = priceChanges(`${routeName(lane)} price `, before, rates);
   if (changes.length === 0) return [];
   const run: Step['run'] = async (tx, { prices }) =>
-    prices.addPrice(tx, { model: model.name, laneId: await laneId(tx, model.name, lane), rates, source });
+    prices.addPrice(tx, { model: model.name, laneId: await findLaneId(tx, model.name, lane), rates, source });
   return [{ ...stepOf(model, existing, changes), at, run }];
 }
 
@@ -104,13 +105,3 @@ function stepOf(
 
 const priceChanges = (prefix: string, before: PriceRates | undefined, after: PriceRates): FieldChange[] =>
   changesBetween(before === undefined ? NO_TEXTS : priceTexts(prefix, before), priceTexts(prefix, after));
-
-async function laneId(tx: Tx, model: string, lane: DesiredLane): Promise<number> {
-  const [row] = await tx.query<TableRow<'lane', 'id'>[]>(
-    `SELECT l.id FROM lane l JOIN model m ON m.id = l.model_id JOIN provider p ON p.id = l.provider_id
-      WHERE m.name = $1 AND p.name = $2 AND l.upstream_model = $3 AND lower(btrim(l.region)) = $4 AND l.removed_at IS NULL`,
-    [model, lane.provider, lane.upstreamModel, lane.region],
-  );
-  if (row === undefined) throw new Error(`${routeName(lane)} is not there`);
-  return row.id;
-}

@@ -1,7 +1,9 @@
+import { IsNull } from 'typeorm';
 import { originsOf } from '../../credential';
-import type { TableRow, Tx } from '../../../platform';
+import { Provider } from '../../entities';
+import type { Tx } from '../../../platform';
 import type { CredentialKeeper } from './credential-keeper';
-import type { CurrentCatalogue, CurrentProvider } from '../current';
+import type { CurrentCatalogue, CurrentProvider } from '../current.query';
 import type { DesiredCatalogue, DesiredCredential, DesiredProvider } from './desired';
 import { changesBetween, type FieldChange, NO_TEXTS, providerTexts } from '../field-texts';
 import { providerLabel, type Step } from '../step';
@@ -93,10 +95,7 @@ async function credentialStep(
 }
 
 async function providerId(tx: Tx, name: string): Promise<number> {
-  const [row] = await tx.query<TableRow<'provider', 'id'>[]>(
-    'SELECT id FROM provider WHERE name = $1 AND removed_at IS NULL',
-    [name],
-  );
-  if (row === undefined) throw new Error(`the provider ${name} is not there`);
-  return row.id;
+  const provider = await tx.findOneBy(Provider, { name, removedAt: IsNull() });
+  if (provider === null) throw new Error(`the provider ${name} is not there`);
+  return provider.id;
 }

@@ -1,5 +1,5 @@
 import type { CredentialKeeper } from './credential-keeper';
-import type { CurrentCatalogue } from '../current';
+import type { CurrentCatalogue } from '../current.query';
 import type { DesiredCatalogue } from './desired';
 import type { FieldChange } from '../field-texts';
 import type { Step } from '../step';

@@ -1,7 +1,7 @@
 import type { Tx } from '../../../platform';
 import { didYouMean } from '../nearest';
 import type { CredentialKeeper } from './credential-keeper';
-import { type CurrentCatalogue, readCurrent } from '../current';
+import { type CurrentCatalogue, readCurrent } from '../current.query';
 import type { DesiredCatalogue, DesiredCredential } from './desired';
 import type { FileFault, FilePosition } from './file-fault';
 import { planAccess } from './plan-access';

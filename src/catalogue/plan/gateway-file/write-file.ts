@@ -12,7 +12,7 @@ import {
   UNCHANGED,
 } from '../../../kernel';
 import { modelFields } from '../../entities';
-import type { CurrentCatalogue, CurrentModel, CurrentProvider } from '../current';
+import type { CurrentCatalogue, CurrentModel, CurrentProvider } from '../current.query';
 
 type YamlFields = Record<string, unknown>;
 

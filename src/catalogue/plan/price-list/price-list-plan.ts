@@ -3,7 +3,7 @@ import { Fault, fault } from '../../../kernel';
 import { Database, type Tx } from '../../../platform';
 import { CatalogueEditor } from '../../catalogue-editor.service';
 import { PriceService } from '../../price.service';
-import { type CurrentCatalogue, readCurrent } from '../current';
+import { type CurrentCatalogue, readCurrent } from '../current.query';
 import { didYouMean } from '../nearest';
 import { applyOrDryRun } from '../apply-or-dry-run';
 import { selectSteps, fingerprintOf, type PlanApproval, type PlanRow, toPlanRows } from '../plan-rows';

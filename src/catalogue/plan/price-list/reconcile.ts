@@ -4,7 +4,7 @@ import {
   type CurrentModel,
   type CurrentPrice,
   type CurrentProvider,
-} from '../current';
+} from '../current.query';
 import { changesBetween, laneTexts, NO_TEXTS, priceTexts, routeName } from '../field-texts';
 import { modelLabel, stepLabel, type Step } from '../step';
 import type { Offer, PriceList } from './offer';

@@ -1,5 +1,5 @@
 import { type Database, Keyset, type Page, type PageRequest } from '../platform';
-import { IS_OPEN } from './access-list';
+import { IS_OPEN } from './access-list.query';
 import type { ModelKind, ModelState } from './entities';
 import type { ProviderView } from './views';
 

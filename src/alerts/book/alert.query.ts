@@ -5,7 +5,7 @@ import { Database, Keyset, type Page, type PageRequest, readRows, type TableRow 
 import type { AlertOwner, Severity } from '../catalogue/kinds';
 import type { AlertEvent, ChannelKind } from '../channels/channel';
 import type { AlertFacts } from '../looks/detector';
-import { insertDeliveries } from './alert-store';
+import { insertDeliveries } from './alert.store';
 
 export const alertStates = ['firing', 'acknowledged', 'resolved'] as const;
 export type AlertState = (typeof alertStates)[number];
