@@ -19,6 +19,7 @@ import { checkAddresses, checkName, checkProvider, checkRedirects, checkTarget }
 import { refuseUnknownRegions } from './known-regions';
 import { setAllowedRegions, upsertDepartmentAccess, upsertOrganisationAccess } from './model-access.store';
 import { aliasesVersion, redirectVersion, stateVersion } from './model-versions';
+import type { OrganisationAccessInput } from './model-access.store';
 
 /** Looked up by id or name; omitted fields keep their value. */
 export type ProviderInput = { readonly id?: number } & Partial<
@@ -43,13 +44,6 @@ export interface LaneInput {
   readonly facts?: string | null;
   readonly wire?: Wire | null;
   readonly enabled?: boolean;
-}
-
-export interface OrganisationAccessInput {
-  readonly granted?: boolean;
-  readonly enabled?: boolean;
-  /** The platform's refusal of a model that is open to others. A grant removes it. */
-  readonly denied?: boolean;
 }
 
 const modelTransitions = defineTransitions<ModelState>({

@@ -1,6 +1,12 @@
 import type { Tx } from '../platform';
-import type { OrganisationAccessInput } from './catalogue-editor.service';
 import type { ModelPolicy } from './model-policy';
+
+export interface OrganisationAccessInput {
+  readonly granted?: boolean;
+  readonly enabled?: boolean;
+  /** The platform's refusal of a model that is open to others. A grant removes it. */
+  readonly denied?: boolean;
+}
 
 export async function setAllowedRegions(
   tx: Tx,

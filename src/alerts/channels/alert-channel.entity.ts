@@ -1,6 +1,6 @@
 import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
 import type { Severity } from '../catalogue/kinds';
-import type { Audience, ChannelKind } from './channel';
+import type { Audience, ChannelKind } from './channel-kinds';
 
 @Entity('alert_channel')
 export class AlertChannel {

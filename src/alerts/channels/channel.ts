@@ -2,12 +2,13 @@ import type { Severity } from '../catalogue/kinds';
 import type { AlertFacts } from '../looks/detector';
 import type { AlertChannel } from './alert-channel.entity';
 
-export const channelKinds = ['mail', 'webhook', 'slack', 'teams', 'pagerduty'] as const;
-export type ChannelKind = (typeof channelKinds)[number];
-export type SentChannelKind = Exclude<ChannelKind, 'mail'>;
-
-export const audiences = ['owners', 'administrators'] as const;
-export type Audience = (typeof audiences)[number];
+export {
+  type Audience,
+  audiences,
+  type ChannelKind,
+  channelKinds,
+  type SentChannelKind,
+} from './channel-kinds';
 
 /** A channel without its secrets. */
 export type Channel = Readonly<Omit<AlertChannel, 'secret'>>;

@@ -1,6 +1,16 @@
+import type { UserRole } from '../../kernel';
 import type { Database } from '../../platform';
 import { hasAddress } from '../account-address';
-import type { InviteDetails } from './invites.service';
+
+export interface InviteDetails {
+  readonly state: 'pending' | 'accepted' | 'revoked' | 'expired';
+  readonly isForAnother: boolean;
+  readonly email: string;
+  readonly role: UserRole;
+  readonly organisation: string;
+  readonly invitedBy: string;
+  readonly expiresAt: Date;
+}
 
 export async function findInvite(
   database: Database,

@@ -12,6 +12,9 @@ import { Invite } from './invite.entity';
 import { findInvite } from './invite.query';
 import { acceptInvite, type AcceptedInvite } from './invite.store';
 import { hasLinkedIdentity } from './provider-only';
+import type { InviteDetails } from './invite.query';
+
+export type { InviteDetails } from './invite.query';
 
 const WEEK_MS = 7 * DAY_MS;
 const TOKEN_FORMAT = /^[\w-]{43}$/;
@@ -21,16 +24,6 @@ export interface NewInvite {
   readonly role: UserRole;
   readonly organisationId: number;
   readonly departmentId: number | null;
-}
-
-export interface InviteDetails {
-  readonly state: 'pending' | 'accepted' | 'revoked' | 'expired';
-  readonly isForAnother: boolean;
-  readonly email: string;
-  readonly role: UserRole;
-  readonly organisation: string;
-  readonly invitedBy: string;
-  readonly expiresAt: Date;
 }
 
 @Injectable()

@@ -1,5 +1,13 @@
 import { readRows, type TableRow, type Tx } from '../../platform';
-import type { NewMarkup } from './organisation-markups.service';
+
+export interface NewMarkup {
+  /** In millionths of the price: 1,100,000 is a mark-up of ten per cent. */
+  readonly factor: number;
+  /** Null: from now on. */
+  readonly validFrom: Date | null;
+  readonly reason: string | null;
+  readonly createdBy: number;
+}
 
 /** Returns the start of the new version; undefined if that is in the past, or another version starts then. */
 export async function insertMarkup(

@@ -5,15 +5,7 @@ import { Database } from '../../platform';
 import { findCurrentFactor, listMarkups, type Markup } from './organisation-markup.query';
 import { insertMarkup } from './organisation-markup.store';
 import { lockOrganisation } from './organisations.service';
-
-export interface NewMarkup {
-  /** In millionths of the price: 1,100,000 is a mark-up of ten per cent. */
-  readonly factor: number;
-  /** Null: from now on. */
-  readonly validFrom: Date | null;
-  readonly reason: string | null;
-  readonly createdBy: number;
-}
+import type { NewMarkup } from './organisation-markup.store';
 
 const FULL_PRICE = 1_000_000;
 

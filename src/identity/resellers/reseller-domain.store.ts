@@ -1,5 +1,12 @@
 import type { Tx } from '../../platform';
-import type { DomainFields } from './reseller-domains.service';
+import type { Accents } from './accent';
+
+export interface DomainFields {
+  readonly name: string;
+  readonly accents: Accents | null;
+  /** A PNG; null removes the logo, undefined keeps it. */
+  readonly logo?: Buffer | null | undefined;
+}
 
 /** Adds a host or changes its branding; an undefined logo keeps the stored one. */
 export async function upsertDomain(

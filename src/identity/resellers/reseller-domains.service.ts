@@ -18,6 +18,7 @@ import {
   type ResellerDomainRow,
 } from './reseller-domain.query';
 import { deleteDomain, upsertDomain } from './reseller-domain.store';
+import type { DomainFields } from './reseller-domain.store';
 
 export interface ResellerDomain {
   readonly host: string;
@@ -30,13 +31,6 @@ export interface ResellerDomain {
   readonly isProviderOnly: boolean;
   /** Sign-ins are handed over, and links in emails lead, only to proven hosts. */
   readonly isProven: boolean;
-}
-
-export interface DomainFields {
-  readonly name: string;
-  readonly accents: Accents | null;
-  /** A PNG; null removes the logo, undefined keeps it. */
-  readonly logo?: Buffer | null | undefined;
 }
 
 /** Maximum time until a change reaches every other node. */

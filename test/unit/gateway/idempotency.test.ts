@@ -33,7 +33,7 @@ function storeLogging(notes: string[], claim = (): boolean => true): Idempotency
     claim: () => Promise.resolve(claim()),
     find: () => Promise.resolve(null),
     store: logAs('store'),
-    bar: logAs('bar'),
+    markUnstored: logAs('markUnstored'),
     release: logAs('release'),
   };
   return store as unknown as IdempotencyStore;
@@ -108,7 +108,7 @@ test('response is stored before it is returned', async () => {
   await runOrReplay(idempotency, keyed, { call: chat, work: new RequestWork() }, () =>
     Promise.resolve({ ...reply, body: Buffer.alloc(1_001) }),
   );
-  expect(notes).toEqual(['store', 'bar']);
+  expect(notes).toEqual(['store', 'markUnstored']);
 });
 
 test('request that always loses the race receives operation_in_progress', async () => {

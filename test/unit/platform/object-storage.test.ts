@@ -299,7 +299,7 @@ describe('Storage failures', () => {
     ['a token that is not its own', { sessionToken: 'x'.repeat(20) }, 'InvalidToken'],
   ])('%s is reported immediately without its text', async (_what, changes, code) => {
     const upload = client(changes).put('x', 'y');
-    await expect(upload).rejects.toMatchObject({ code, isDenied: true, isPassing: false });
+    await expect(upload).rejects.toMatchObject({ code, isDenied: true, isTransient: false });
     await expect(upload).rejects.not.toThrow(Object.values(changes)[0]);
     expect(store.requests).toHaveLength(1);
   });

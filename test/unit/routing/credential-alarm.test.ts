@@ -21,8 +21,8 @@ function alarmWith(): {
   let lookupCount = 0;
   const store = {
     resolve: () => ({ id: 1, kind: 'api-key' }),
-    noteHealth: (_id: number, health: string) => Promise.resolve(void storedMarks.push(health)),
-    noteAccepted: () => {
+    setHealth: (_id: number, health: string) => Promise.resolve(void storedMarks.push(health)),
+    clearRejected: () => {
       lookupCount += 1;
       if (storedMarks.at(-1) === 'rejected') storedMarks.push('ok');
       return Promise.resolve();

@@ -37,8 +37,8 @@ describe('Proven artefact', () => {
       'bench/saved-run.ts',
       'proofs/media/prove-media.ts',
       'proofs/money/node-handle.ts',
-      'proofs/outages/drills/slow-senders.ts',
       'proofs/outages/disk-limit.ts',
+      'proofs/outages/drills/slow-senders.ts',
       'proofs/upgrade/released-version.ts',
       // A process that is started by another process.
       'test/integration/extensions/http-gates.test.ts',

@@ -68,7 +68,7 @@ test('alert is sent through EGRESS_PROXY, and only to allowed destinations', asy
   for (const blockedUrl of [url, `http://127.0.0.1:${port}/hook`, 'https://metadata.google.internal/x'])
     expect(await send(blockedUrl, {})).toMatchObject({
       kind: 'again',
-      words: 'this address is not allowed',
+      text: 'this address is not allowed',
     });
   expect(proxy.requestLines).toEqual([]);
 });

@@ -103,11 +103,11 @@ interface Launcher {
 
 /** Returns the development packages of the service; null if one is missing. */
 function developmentPackages(product: string): { playwright: Launcher; axe: string } | null {
-  const require = createRequire(join(product, 'package.json'));
+  const requireFromProduct = createRequire(join(product, 'package.json'));
   try {
     if (!existsSync(CHROMIUM)) return null;
-    const axe = readFileSync(require.resolve('axe-core'), 'utf8');
-    return { playwright: require('playwright-core') as Launcher, axe };
+    const axe = readFileSync(requireFromProduct.resolve('axe-core'), 'utf8');
+    return { playwright: requireFromProduct('playwright-core') as Launcher, axe };
   } catch {
     return null;
   }
