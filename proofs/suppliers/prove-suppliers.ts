@@ -88,22 +88,13 @@ class SupplierProof {
       first.status === 200,
       () => `${recording.name}: ${first.body}`,
     );
-    for (const spelling of spellings(this.chance, this.mixtures)) {
-      const response = await send(spelling);
-      this.compareMeaning('whole answers spelled otherwise', response, expected, {
-        recording,
-        caller,
-        spelling,
-        stream: false,
-      });
-    }
-    const spaced = await send(plain, ' \r\n', '\n\n');
-    this.compareMeaning('whole answers spelled otherwise', spaced, expected, {
-      recording,
-      caller,
-      spelling: plain,
-      stream: false,
-    });
+    const compareResponse = (response: ReceivedResponse, spelling: JsonSpelling): void => {
+      const what = { recording, caller, spelling, stream: false };
+      this.compareMeaning('whole answers spelled otherwise', response, expected, what);
+    };
+    for (const spelling of spellings(this.chance, this.mixtures))
+      compareResponse(await send(spelling), spelling);
+    compareResponse(await send(plain, ' \r\n', '\n\n'), plain);
     await this.rejectInvalidBodies(recording, caller);
   }
 
@@ -207,11 +198,11 @@ class SupplierProof {
     const bytes = Buffer.concat(pieces);
     const due = pieces.slice(0, first.firstAfter).reduce((sum, { length }) => sum + length, 0);
     const step = Math.max(1, Math.ceil(bytes.length / this.borders));
+    const what = { recording, caller, spelling: plain, stream: true };
     for (let at = 1 + this.chance.integer(0, step - 1); at < bytes.length; at += step) {
       const splitPieces = [bytes.subarray(0, at), bytes.subarray(at)];
       const isInTime = (after: number): boolean => at === due - 1 || after === (at >= due ? 1 : 2);
       const response = await this.requestInTime(recording, caller, { type, pieces: splitPieces }, isInTime);
-      const what = { recording, caller, spelling: plain, stream: true };
       this.compareMeaning('streams cut at a byte', response, expected, what);
       this.record(
         'the first token in its time',
@@ -221,12 +212,7 @@ class SupplierProof {
     }
     const singleBytes = Array.from(bytes, (byte) => Buffer.from([byte]));
     const bytewiseResponse = await this.request(recording, caller, true, { type, pieces: singleBytes });
-    this.compareMeaning('streams cut at a byte', bytewiseResponse, expected, {
-      recording,
-      caller,
-      spelling: plain,
-      stream: true,
-    });
+    this.compareMeaning('streams cut at a byte', bytewiseResponse, expected, what);
   }
 
   /** Bytes after the end are dropped, half a stream never appears complete, and an error or an empty stream is free. */

@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util';
 import {
-  AlertChannel,
   AlertChannels,
   AlertClient,
   audiences,

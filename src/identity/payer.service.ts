@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { invoiceAccountOf, type UnknownFieldMode } from '../kernel';
+import { invoiceAccountOf } from '../kernel';
 import { Database, type Tx } from '../platform';
-import type { BillingType } from './billing-type';
 import { type OwnerStandingRow, readOwnerStanding } from './owner-standing.query';
-import { isInUse, type UserStatus } from './user-status';
+import { isInUse } from './user-status';
 import type { Ownership, OwnerStanding } from './owner-standing.query';
 
 export type { Ownership, OwnerStanding, PriceFactorVersion } from './owner-standing.query';

@@ -73,10 +73,10 @@ export abstract class BooksWriter {
 
   /** Reprices all records of one price with another, as after a catalogue mistake. */
   protected async rerate(): Promise<void> {
-    const [prices] = await this.app.database.query<{ lowestPriceId: number; high: number }>(
+    const [prices] = await this.app.database.query<{ low: number; high: number }>(
       'SELECT min(price_id) AS low, max(price_id) AS high FROM request_record WHERE cost_nano > 0',
     );
-    const { lowestPriceId: low = 0, high = 0 } = prices ?? {};
+    const { low = 0, high = 0 } = prices ?? {};
     if (low === high) return;
     const args = ['--from', '2020-01-01', '--to', '2100-01-01', '--price', `${low}=${high}`, '--apply'];
     const code = await executeCommand(['money:rerate', ...args], {

@@ -114,3 +114,12 @@ async function visitor(app: TestApp, role: UserRole, organisationId: number | nu
   await app.database.source.manager.update(UserAccount, { id: userId }, { organisationId });
   return new Visitor(app.url, await signIn(app, userId), userId);
 }
+
+/** A chat completion that a scripted supplier returns. */
+export const chatAnswer = {
+  id: 'x',
+  object: 'chat.completion',
+  model: 'm',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'pong' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
+};

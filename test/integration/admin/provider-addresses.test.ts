@@ -14,7 +14,7 @@ let internalAddresses: string[];
 
 const SECRET = 'sk-stored-secret-0123456789';
 const PROVIDERS = '/dashboard/admin/providers';
-const oauthSettings = (address: string): object => ({ settings: { oauthSettings: { token_url: address } } });
+const oauthSettings = (address: string): object => ({ settings: { oauth: { token_url: address } } });
 
 beforeAll(async () => {
   [canary, otherCanary, supplier] = await Promise.all([

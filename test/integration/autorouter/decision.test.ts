@@ -30,6 +30,9 @@ beforeAll(async () => {
 afterEach(resetAutoFixture);
 afterAll(closeAutoFixture);
 
+const failSmallModel = (times?: number): Promise<number> =>
+  simulator.addFault({ times, match: { model: 'sim-small' }, fault: { kind: 'status', status: 500 } });
+
 test('in shadow mode the reference model answers, and the record has the model that would have been chosen', async () => {
   const { text } = await makeKey();
   const { status, json, requestId, headers } = await sendAuto(text);
@@ -249,7 +252,7 @@ describe('A conversation', () => {
     const next = await sendAuto(text, withResult, '/v1/messages', sessionHeader);
     expect(next.json.model).toBe('sim-small');
     expect(await decisionOf(next.requestId)).toMatchObject({ reason: 'tool_result' });
-    await simulator.addFault({ match: { model: 'sim-small' }, fault: { kind: 'status', status: 500 } });
+    await failSmallModel();
     const failedAnswer = await sendAuto(text, withResult, '/v1/messages', sessionHeader);
     expect(failedAnswer.status).toBeGreaterThanOrEqual(500);
     await simulator.clearFaults();
@@ -263,11 +266,7 @@ describe('A conversation', () => {
 test('another model answers when the chosen one fails, and the record names both', async () => {
   await setAuto('organisation', organisationId, { mode: 'on', exclude: ['sim-8k', 'sim-reason'] });
   const { text } = await makeKey();
-  await simulator.addFault({
-    times: 1,
-    match: { model: 'sim-small' },
-    fault: { kind: 'status', status: 500 },
-  });
+  await failSmallModel(1);
   const answer = await sendAuto(text);
   expect([answer.status, answer.json.model]).toEqual([200, 'sim-large']);
   expect(answer.headers.get('x-svc-failover')).toBe('true');
@@ -294,11 +293,7 @@ test('lane failures do not change the predictions for a model in any organisatio
   };
   const keys = [ownKey, otherKey];
   const predictionsBefore = [await predictionFor(ownKey), await predictionFor(otherKey)];
-  await simulator.addFault({
-    times: 3,
-    match: { model: 'sim-small' },
-    fault: { kind: 'status', status: 500 },
-  });
+  await failSmallModel(3);
   for (let at = 0; at < 3; at += 1) {
     const answer = await sendAuto(ownKey, { messages: [user(`Sort this list ${at}`)] });
     expect([answer.status, answer.json.model]).toEqual([200, 'sim-large']);

@@ -1,67 +1,14 @@
 import { parseUsd, parseUsdPerMillion } from '#product/kernel';
-import { startTestApp, type TestApp } from '../../support/app';
 import { until } from '../../support/until';
-import { TestCatalogue } from './test-catalogue';
-import { events, FixedResponseSupplier } from './fixed-response-supplier';
+import { app, closeFeeFixture, createModel, openFeeFixture, sendRequest, supplier } from './fee-fixture';
+import { events } from './fixed-response-supplier';
 import { responsesBody } from './responses-body';
 
 const usd = parseUsdPerMillion;
 
 describe('Supplier fees in addition to text tokens', () => {
-  let app: TestApp;
-  let supplier: FixedResponseSupplier;
-  let catalogue: TestCatalogue;
-  let modelCount = 0;
-
-  beforeAll(async () => {
-    supplier = await FixedResponseSupplier.start();
-    app = await startTestApp({ environment: { SUPPLIER_ALLOW: '127.0.0.1', SHARED_CONTENT: 'vs_1' } });
-    catalogue = new TestCatalogue(app);
-    for (const [name, style, settings] of [
-      ['chatty', 'openai-style', { profile: 'openai' }],
-      ['wordy', 'messages-style', {}],
-    ] as const) {
-      await catalogue.provider({
-        name,
-        style,
-        settings,
-        baseUrl: supplier.url,
-        regions: ['eu'],
-        credentials: [{ label: 'one', kind: 'bearer', secret: 'sim-canary-of-ours' }],
-      });
-    }
-  });
-  afterAll(async () => {
-    await app.close();
-    await supplier.stop();
-  });
-
-  async function createModel(
-    rates: NonNullable<Parameters<TestCatalogue['model']>[2]>,
-    provider = 'chatty',
-    kind: 'chat' | 'image' = 'chat',
-  ): Promise<string> {
-    const name = `fee-${(modelCount += 1)}`;
-    await catalogue.model(name, [{ provider }], { input: usd('1'), output: usd('2'), ...rates }, kind);
-    return name;
-  }
-
-  async function sendRequest(path: string, body: object) {
-    supplier.requests.length = 0;
-    const answer = await fetch(`${app.url}/v1/${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    const text = await answer.text();
-    const id = answer.headers.get('x-request-id');
-    const [record] = await app.database.query<Record<string, unknown>>(
-      'SELECT * FROM request_record WHERE request_id = $1',
-      [id],
-    );
-    const error = answer.ok ? null : (JSON.parse(text) as { error: { code: string; message: string } }).error;
-    return { status: answer.status, text, record, error };
-  }
+  beforeAll(openFeeFixture);
+  afterAll(closeFeeFixture);
 
   const chatResponse = (rest: object = {}, message: object = {}): object => ({
     id: 'chatcmpl-1',
@@ -218,63 +165,6 @@ describe('Supplier fees in addition to text tokens', () => {
     expect(streamResult.record).toMatchObject({ cost_nano: '31200000', uses: { web_search: 3 } });
   });
 
-  test('images are charged by size and quality, or by their tokens', async () => {
-    const images = { '1024x1024': parseUsd('0.04'), 'hd/1024x1792': parseUsd('0.12') };
-    const sizedModel = await createModel({ images, input: 0n, output: 0n }, 'chatty', 'image');
-    supplier.answer = { created: 1, data: [{ b64_json: 'aGk=' }, { b64_json: 'aGk=' }] };
-    const hdRequest = { prompt: 'x', quality: 'hd', size: '1024x1792', n: 2 };
-    const hdResult = await sendRequest('images/generations', { model: sizedModel, ...hdRequest });
-    expect(hdResult.record).toMatchObject({ cost_nano: '240000000', images: { 'hd/1024x1792': 2 } });
-    const unknownSizeResult = await sendRequest('images/generations', {
-      model: sizedModel,
-      prompt: 'x',
-      size: '9x9',
-    });
-    expect(unknownSizeResult).toMatchObject({ status: 503, error: { code: 'supplier_price_unresolved' } });
-    // Member names of every JavaScript object have no price.
-    for (const options of [{ size: 'constructor' }, { quality: 'Constructor', size: '9x9' }])
-      expect(
-        await sendRequest('images/generations', { model: sizedModel, prompt: 'x', ...options }),
-      ).toMatchObject({
-        status: 503,
-        error: { code: 'supplier_price_unresolved' },
-      });
-
-    const tokenModel = await createModel(
-      { input: usd('5'), image: usd('10'), imageOutput: usd('40'), output: 0n },
-      'chatty',
-      'image',
-    );
-    supplier.answer = {
-      created: 1,
-      data: [{ b64_json: 'aGk=' }],
-      usage: {
-        input_tokens: 340,
-        output_tokens: 4_160,
-        total_tokens: 4_500,
-        input_tokens_details: { text_tokens: 17, image_tokens: 323 },
-      },
-    };
-    const { record } = await sendRequest('images/generations', { model: tokenModel, prompt: 'x' });
-    expect(record).toMatchObject({
-      image_output_tokens: 4_160,
-      image_tokens: 323,
-      cost_nano: String(17 * 5_000 + 323 * 10_000 + 4_160 * 40_000),
-    });
-    supplier.answer = { created: 1, data: [{ b64_json: 'aGk=' }, { b64_json: 'aGk=' }] };
-    const lowRequest = { model: tokenModel, prompt: 'x', quality: 'low', n: 2 };
-    expect((await sendRequest('images/generations', lowRequest)).record).toMatchObject({
-      image_output_tokens: 816,
-      usage_source: 'estimated',
-      cost_nano: String(816 * 40_000),
-    });
-    const strangeRequest = { model: tokenModel, prompt: 'x', quality: 'constructor', n: 2 };
-    expect((await sendRequest('images/generations', strangeRequest)).record).toMatchObject({
-      image_output_tokens: 2 * 6_240,
-      cost_nano: String(2 * 6_240 * 40_000),
-    });
-  });
-
   test('tool named like a member of Object.prototype has no price', async () => {
     const model = await createModel({ uses: { other_tool: parseUsd('0.02') } });
     supplier.answer = responsesBody([]);
@@ -337,57 +227,6 @@ describe('Supplier fees in addition to text tokens', () => {
     const { record } = await sendRequest('responses', { ...body, model });
     expect(record).toMatchObject({ uses: { [name]: 1 } });
     expect(BigInt(String(record?.cost_nano))).toBe(parseUsd(price) + 1_200_000n);
-  });
-
-  test('high-quality images have their own price on both routes', async () => {
-    // "`hd` pictures with `per_call` alone are under-billed ($0.04 of $0.12)".
-    for (const price of [{ images: { '1024x1024': parseUsd('0.04') } }, { perCallNano: parseUsd('0.04') }]) {
-      const plainModel = await createModel({ ...price, input: 0n, output: 0n }, 'chatty', 'image');
-      for (const quality of ['high', 'hd']) {
-        const { status, error } = await sendRequest('images/generations', {
-          model: plainModel,
-          prompt: 'x',
-          quality,
-        });
-        expect([status, error?.message]).toEqual([503, expect.stringContaining(`image ${quality}/1024`)]);
-      }
-    }
-    const tools = [{ type: 'image_generation', quality: 'high' }];
-    const cheapModel = await createModel({ uses: { image_generation: parseUsd('0.01') } });
-    const body = { input: 'x', max_output_tokens: 50, tools };
-    expect((await sendRequest('responses', { ...body, model: cheapModel })).error?.message).toContain(
-      'generation_high',
-    );
-    const uses = { image_generation: parseUsd('0.01'), image_generation_high: parseUsd('0.17') };
-    const model = await createModel({ uses });
-    const picture = { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: 'aGk=' };
-    supplier.answer = responsesBody([picture]);
-    expect((await sendRequest('responses', { ...body, model })).record).toMatchObject({
-      cost_nano: '171200000',
-    });
-    // No quality requested; the supplier chose one.
-    supplier.answer = responsesBody([{ ...picture, quality: 'high' }]);
-    const chosenResult = await sendRequest('responses', {
-      ...body,
-      model,
-      tools: [{ type: 'image_generation' }],
-    });
-    expect(chosenResult.record).toMatchObject({ uses: { image_generation_high: 1 }, cost_nano: '171200000' });
-  });
-
-  test.each([
-    ['no report', {}, 0],
-    // The readable input counts; only the output is estimated.
-    ['a report that cannot be read', { usage: { input_tokens: 5, output_tokens: 'many' } }, 5],
-  ])('images sold by tokens are never free: %s', async (_what, told, inputTokens) => {
-    const model = await createModel({ input: usd('5'), output: usd('40') }, 'chatty', 'image');
-    supplier.answer = { created: 1, data: [{ b64_json: 'aGk=' }], ...told };
-    const { record } = await sendRequest('images/generations', { model, prompt: 'x', quality: 'medium' });
-    expect(record).toMatchObject({
-      image_output_tokens: 1_584,
-      usage_source: 'estimated',
-      cost_nano: String(63_360_000 + inputTokens * 5_000),
-    });
   });
 
   // A call of sonar-deep-research as customers were billed: github.com/bgeneto/open-webui-cost-tracker issue 6.

@@ -5,6 +5,13 @@ import { administer, createTestDatabase, type TestDatabase } from '../../support
 import { type DatabaseProxy, startDatabaseProxy } from '../../support/proxy';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { call as ask } from '../keys/http';
+import {
+  type IdempotentResponse,
+  isReplay,
+  outcomeOf,
+  replayHeaders,
+  svcHeaders,
+} from './idempotent-response';
 
 let supplier: Simulator;
 let database: TestDatabase;
@@ -53,20 +60,12 @@ const createKey = async (): Promise<string> => {
   return createResponse.body.key;
 };
 
-interface IdempotentResponse {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly bytes: Buffer;
-  readonly code: string | undefined;
-}
-
 interface IdempotentRequest {
   readonly node?: TestApp;
   readonly apiKey?: string;
   readonly path?: string;
   readonly body?: object;
   readonly signal?: AbortSignal;
-  readonly headers?: Record<string, string>;
 }
 
 const conversation = {
@@ -85,7 +84,6 @@ async function send(
       authorization: `Bearer ${apiKey}`,
       'content-type': 'application/json',
       ...(idempotencyKey === null ? {} : { 'idempotency-key': idempotencyKey }),
-      ...options.headers,
     },
     body: JSON.stringify(body),
     signal: options.signal ?? AbortSignal.timeout(25_000),
@@ -98,19 +96,7 @@ async function send(
   return { status: answer.status, headers: answer.headers, bytes, code };
 }
 
-const outcomeOf = ({ status, code }: IdempotentResponse): [number, string | undefined] => [status, code];
-const isReplay = ({ headers }: IdempotentResponse): boolean => headers.get('x-svc-replayed') === 'true';
 const calls = async (): Promise<number> => (await supplier.requests()).length;
-
-const svcHeaders = ({ headers }: IdempotentResponse): Record<string, string> =>
-  Object.fromEntries([...headers].filter(([name]) => name.startsWith('x-svc-') || name === 'content-type'));
-
-/** Headers of a replay of this response, which costs nothing more. */
-const replayHeaders = (first: IdempotentResponse): Record<string, string> => ({
-  ...svcHeaders(first),
-  'x-svc-cost-usd': '0',
-  'x-svc-replayed': 'true',
-});
 
 /** Total charge and number of successful requests of the key. Failures are recorded too, at no cost. */
 async function chargesOfKey(): Promise<{ dollars: number; records: number }> {

@@ -1,13 +1,5 @@
 import { startSimulator, type Simulator } from '../../support/simulator';
-import {
-  call,
-  chatTools,
-  jsonOf,
-  messagesHeaders,
-  messagesTools,
-  openaiHeaders,
-  type RawResponse,
-} from './client';
+import { call, chatTools, jsonOf, messagesTools, openaiHeaders, type RawResponse } from './client';
 
 interface StrictOpenaiError {
   error: { message: string; type: string; param: string | null; code: string | null };
@@ -371,27 +363,6 @@ test.each<[string, object, RegExp]>([
   const response = await call(`${simulator.url}/v1/responses`, { model: 'sim-small', ...more });
   expect(response.status).toBe(400);
   expect(jsonOf<StrictOpenaiError>(response).error.message).toMatch(message);
-});
-
-test('each API format requires its own key header, and Messages a version', async () => {
-  const status = async (path: string, headers: Record<string, string>): Promise<number> =>
-    (
-      await call(
-        `${simulator.url}${path}`,
-        { model: 'sim-small', max_tokens: 9, messages: [user] },
-        { headers },
-      )
-    ).status;
-  const versionHeader = { 'anthropic-version': '2023-06-01' };
-  expect(await status('/v1/chat/completions', {})).toBe(401);
-  expect(await status('/v1/chat/completions', { authorization: 'Bearer other' })).toBe(401);
-  expect(await status('/v1/chat/completions', { 'x-api-key': 'sim-key' })).toBe(401);
-  expect(await status('/v1/chat/completions', openaiHeaders)).toBe(200);
-  expect(await status('/v1/messages', versionHeader)).toBe(401);
-  expect(await status('/v1/messages', { 'x-api-key': 'other', ...versionHeader })).toBe(401);
-  expect(await status('/v1/messages', { 'x-api-key': 'sim-key' })).toBe(400);
-  expect(await status('/v1/messages', messagesHeaders)).toBe(200);
-  expect(await status('/v1/messages', { authorization: 'Bearer sim-key', ...versionHeader })).toBe(200);
 });
 
 test('unknown routes, wrong methods and malformed JSON return the error of the vendor', async () => {

@@ -1,9 +1,5 @@
-import { UserAccount } from '#product/identity';
-import type { UserRole } from '../../../src/kernel';
 import type { ReceivedSpan } from '../../support/otlp-receiver';
-import { addKey, addUser, signIn } from '../../support/users';
 import type { ScriptedResponse } from '../../support/scripted-supplier';
-import { Visitor } from '../admin/admin-fixture';
 import {
   REPLY_TEXT,
   chatAnswer,
@@ -12,8 +8,14 @@ import {
   openTelemetryFixture,
   type TelemetryFixture,
 } from './telemetry-fixture';
+import {
+  createMember,
+  createOrganisation,
+  setContentSwitch,
+  SWITCH,
+  type TelemetryMember,
+} from './telemetry-members';
 
-const SWITCH = '/dashboard/settings/telemetry';
 const MAX_BYTES = 1_024;
 const contents = {
   system: 'gen_ai.system_instructions',
@@ -22,45 +24,6 @@ const contents = {
   output: 'gen_ai.output.messages',
 } as const;
 const TRUNCATED = 'switchboard.content.truncated';
-
-interface TelemetryMember {
-  readonly browser: Visitor;
-  readonly headers: { readonly authorization: string };
-}
-
-let organisationCount = 0;
-
-const createOrganisation = async ({ app }: TelemetryFixture): Promise<number> => {
-  organisationCount += 1;
-  const [row] = await app.database.query<{ id: number }>(
-    'INSERT INTO organisation (name, slug) VALUES ($1, $1) RETURNING id',
-    [`house-${organisationCount}`],
-  );
-  return row!.id;
-};
-
-const createMember = async (
-  { app }: TelemetryFixture,
-  organisationId: number | null,
-  role: UserRole = 'org_owner',
-): Promise<TelemetryMember> => {
-  const id = await addUser(app, role);
-  await app.database.source.getRepository(UserAccount).update(id, { organisationId });
-  const { text } = await addKey(app, id);
-  return {
-    browser: new Visitor(app.url, await signIn(app, id), id),
-    headers: { authorization: `Bearer ${text}` },
-  };
-};
-
-const setContentSwitch = async (
-  { browser }: TelemetryMember,
-  enabled: boolean,
-  path = `${SWITCH}/organisation`,
-) => {
-  const { status, json } = await browser.post(path, { enabled });
-  return [status, json['code'] ?? json['enabled']];
-};
 
 const chat = (overrides: object = {}): object => ({
   model: 'pair',

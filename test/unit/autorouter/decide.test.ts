@@ -37,6 +37,7 @@ const state = trainedState();
 const familiarText = 'Explain the sql join of orders, number 7';
 const rustText = 'Explain the borrow checker in rust, number 5';
 const foreignText = 'Quelle heure est-il donc à Genève ce soir';
+const newModel = { model: 'newest', provider: 'supplier-9', inputRate: 1, outputRate: 1, prior: 1 };
 
 function expectChosen(decision: Decision): ChosenDecision {
   if (decision.kind === 'none') throw new Error(decision.reason);
@@ -231,7 +232,6 @@ describe('Model choice', () => {
   });
 
   test('skips a model that is on trial', () => {
-    const newModel = { model: 'newest', provider: 'supplier-9', inputRate: 1, outputRate: 1, prior: 1 };
     const question = { candidates: [...candidates, newModel] };
     expect(choose(familiarText, question).chosen).toBe('small');
     expect(choose(familiarText, question).explanation.excluded).toEqual({ on_trial: 1 });
@@ -330,7 +330,6 @@ describe('Session affinity', () => {
   });
 
   test('leaves a model below the minimum quality or on trial, except for a pending tool result', () => {
-    const newModel = { model: 'newest', provider: 'supplier-9', inputRate: 1, outputRate: 1, prior: 1 };
     const question = { candidates: [...candidates, newModel], ...withPolicy({ minQuality: 0.7 }) };
     const chooseInSession = (text: string, more: Partial<SessionView>) =>
       choose(text, { ...question, ...session(more) });
@@ -358,7 +357,6 @@ describe('Failover order', () => {
   });
 
   test('tries models below the minimum quality or on trial last, and says so', () => {
-    const newModel = { model: 'newest', provider: 'supplier-9', inputRate: 1, outputRate: 1, prior: 1 };
     const candidateSet = [...candidates, newModel].map((one) => ({
       ...one,
       provider: one.model === 'middle' ? 'supplier-2' : one.provider,

@@ -11,7 +11,6 @@ import {
   loadSettings,
   Settings,
   SettingsError,
-  spellingWarnings,
 } from '../../../src/platform/config';
 import { declaredSettings } from '../../../src/platform/config/setting.decorator';
 
@@ -341,32 +340,6 @@ test('table of effective settings hides secrets and keeps the rest', () => {
   expect(value('REDIS_URL')).toBe('');
   expect(rows).toHaveLength(declaredSettings.length);
   expect(JSON.stringify(rows)).not.toContain('hunter22');
-});
-
-test('misspelt setting is reported and other environment variables are not', () => {
-  const ordinaryNames = [
-    'PATH',
-    'HOME',
-    'TERM',
-    'USER',
-    'SHELL',
-    'LANG',
-    'PWD',
-    'HOSTNAME',
-    'NODE_OPTIONS',
-    'MAIL',
-  ];
-  const knownNames = ['PORT', 'DATABASE_URL', 'DATABASE_URL_FILE'];
-  expect(
-    spellingWarnings(Object.fromEntries([...ordinaryNames, ...knownNames].map((name) => [name, 'x']))),
-  ).toEqual([]);
-  expect(
-    spellingWarnings({ DATABSE_URL: 'x', PROT: 'x', LOG_LEVLE: 'x', POTR: 'x', REDIS_URI: 'x' }),
-  ).toEqual([
-    'DATABSE_URL is not a setting; did you mean DATABASE_URL?',
-    'LOG_LEVLE is not a setting; did you mean LOG_LEVEL?',
-    'REDIS_URI is not a setting; did you mean REDIS_URL?',
-  ]);
 });
 
 test('committed files match the settings class', () => {

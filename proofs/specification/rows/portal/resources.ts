@@ -23,6 +23,9 @@ import {
   waitForCatalogue,
 } from './row-helpers';
 
+const postAsPlatform = async (world: World, path: string, json: object): Promise<Json> =>
+  okJson(await (await platform(world)).post(`${ADMIN}/${path}`, { json }));
+
 /** Id of a created object: the path accepts the integer and no text. */
 interface ResourceId {
   readonly name: string;
@@ -42,9 +45,7 @@ const ids: readonly ResourceId[] = [
     name: 'org_id',
     make: async (world) => {
       const slug = uniqueName('o');
-      return okJson(
-        await (await platform(world)).post(`${ADMIN}/organisations`, { json: { name: slug, slug } }),
-      )['id'];
+      return (await postAsPlatform(world, 'organisations', { name: slug, slug }))['id'];
     },
     by: platform,
     ask: (client, id) => client.get(`${ADMIN}/organisations/${id}/merge-data`),
@@ -54,7 +55,7 @@ const ids: readonly ResourceId[] = [
     make: async (world) => {
       const { userId } = await newMember(world);
       const json = { name: uniqueName('grant'), scope: 'user', user_id: userId, amount: 1 };
-      return okJson(await (await platform(world)).post(`${ADMIN}/promotions`, { json }))['id'];
+      return (await postAsPlatform(world, 'promotions', json))['id'];
     },
     by: platform,
     ask: (client, id) => client.post(`${ADMIN}/promotions/${id}/update`, { json: { name: 'renamed' } }),
@@ -69,9 +70,7 @@ const ids: readonly ResourceId[] = [
     name: 'schedule_id',
     make: async (world) => {
       const json = { starts_at: '2080-01-01T00:00:00Z', input_price: '0.5' };
-      return okJson(await (await platform(world)).post(`${ADMIN}/models/sim-small/price-schedule`, { json }))[
-        'id'
-      ];
+      return (await postAsPlatform(world, 'models/sim-small/price-schedule', json))['id'];
     },
     by: platform,
     ask: (client, id) => client.delete(`${ADMIN}/models/sim-small/price-schedule/${id}`),
@@ -166,7 +165,7 @@ const strings: readonly SpecificationRow[] = [
 ];
 
 const change = async (world: World, { userId }: PortalUser, act: string, json: object): Promise<Json> =>
-  okJson(await (await platform(world)).post(`${ADMIN}/users/${userId}/${act}`, { json }))['user'] as Json;
+  (await postAsPlatform(world, `users/${userId}/${act}`, json))['user'] as Json;
 
 /** The user's entry in the administration list. */
 const entryOf = async (world: World, { email }: PortalUser): Promise<Json> => {
@@ -309,39 +308,32 @@ const models: readonly SpecificationRow[] = [
   }),
   row('2.6', 'A model has a `display_order`', async (world) => {
     const [one, two] = [await newModel(world), await newModel(world)];
-    const client = await platform(world);
     const orders = async () => {
       const orderOf = async (model: string) =>
-        Number(okJson(await client.post(`${ADMIN}/models/update`, { json: { model } }))['display_order']);
+        Number((await postAsPlatform(world, 'models/update', { model }))['display_order']);
       return [await orderOf(one), await orderOf(two)] as const;
     };
     for (const expectedOrder of [
       [two, one],
       [one, two],
     ]) {
-      okJson(await client.post(`${ADMIN}/models/reorder`, { json: { order: expectedOrder } }));
+      await postAsPlatform(world, 'models/reorder', { order: expectedOrder });
       const [first, second] = await orders();
       equal(first < second, expectedOrder[0] === one, 'whether the first one comes first');
     }
   }),
   row('2.6', 'A model has a `redirect_to`: calls of it are answered by that model', async (world) => {
     const [model, target] = [await newModel(world), await newModel(world)];
-    const json = { model, redirect_to: target };
-    okJson(await (await platform(world)).post(`${ADMIN}/model-prices/redirect`, { json }));
+    await postAsPlatform(world, 'model-prices/redirect', { model, redirect_to: target });
     await waitForCatalogue(world);
     const key = await world.newKey(await world.person('user'));
     equal(okJson(await waitUntilServed(key.client, model))['model'], target, 'who answers');
   }),
   row('2.6', 'A model has aliases', async (world) => {
     const [model, alias] = [await newModel(world), uniqueName('alias')];
-    const json = { model, alias };
-    const client = await platform(world);
-    okJson(await client.post(`${ADMIN}/models/add-alias`, { json }));
-    equal(
-      okJson(await client.post(`${ADMIN}/models/update`, { json: { model } }))['aliases'],
-      [alias],
-      'the aliases',
-    );
+    await postAsPlatform(world, 'models/add-alias', { model, alias });
+    const { aliases } = await postAsPlatform(world, 'models/update', { model });
+    equal(aliases, [alias], 'the aliases');
   }),
   ...(['input', 'output', 'ppm'] as const).map((name) =>
     row('2.6', `A model has a price: ${name}`, async (world) => {
@@ -364,7 +356,7 @@ const models: readonly SpecificationRow[] = [
   row('2.6', 'A model has access by organisation', async (world) => {
     const model = await newModel(world);
     const json = { model, org_id: world.organisationId, allowed: false };
-    okJson(await (await platform(world)).post(`${ADMIN}/api/model-org-access`, { json }));
+    await postAsPlatform(world, 'api/model-org-access', json);
     await waitForCatalogue(world);
     const [ours, theirs] = [
       await world.newKey(await newMember(world)),
@@ -390,10 +382,10 @@ const models: readonly SpecificationRow[] = [
   }),
   row('2.6', 'A provider is hidden or not', async (world) => {
     const { id } = await newProvider(world);
-    const client = await platform(world);
-    const path = `${ADMIN}/providers/${id}/visibility`;
-    for (const visible of [false, true])
-      equal(okJson(await client.post(path, { json: { visible } }))['visible'], visible, 'visible');
+    for (const visible of [false, true]) {
+      const provider = await postAsPlatform(world, `providers/${id}/visibility`, { visible });
+      equal(provider['visible'], visible, 'visible');
+    }
   }),
 ];
 

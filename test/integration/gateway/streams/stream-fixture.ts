@@ -98,6 +98,19 @@ const bodies: Readonly<Record<string, readonly [string, Json]>> = {
 };
 
 export const valueOf = ({ data: text }: WrittenEvent): Json => JSON.parse(text) as Json;
+export const valuesOf = (events: readonly WrittenEvent[]): Json[] =>
+  events.filter(({ data: text }) => text !== '[DONE]').map(valueOf);
+export const requestIdOf = ({ headers }: Response): string => headers.get('x-request-id') ?? '';
+
+/** Recorded tokens, which `svc` has to report too. */
+export const chargedTokens = (record: Json | undefined, svc: unknown): { input: number; output: number } => {
+  const sum = (...names: string[]): number =>
+    names.reduce((total, name) => total + Number(record?.[name]), 0);
+  const input = sum('input_tokens', 'cache_read_tokens', 'cache_write_tokens');
+  const output = sum('output_tokens', 'reasoning_tokens');
+  expect(svc).toMatchObject({ input_tokens: input, output_tokens: output });
+  return { input, output };
+};
 
 /** Reads the complete body, calling `goOn` once the first part has arrived. */
 export async function textAfter({ body }: Response, goOn: () => void): Promise<string> {
