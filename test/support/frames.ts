@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 
-/** One frame of an AWS event stream, with text headers only. */
+/** Frame of an AWS event stream, with text headers only. */
 export function frame(headers: Readonly<Record<string, string>>, payload: string): Buffer {
   const head = Buffer.concat(Object.entries(headers).map(([name, value]) => headerOf(name, 7, sized(value))));
   return assemble(head, Buffer.from(payload));

@@ -51,7 +51,7 @@ export class QuarantineController {
     return done(QUARANTINE_PATH, { ok: true }, 'quarantine.looked-again');
   }
 
-  /** Revokes a key that was already revoked after the restored moment, or that nobody recognises. */
+  /** Revokes a key that was already revoked after the restored moment, or that no user recognises. */
   @Action(`${QUARANTINE_PATH}/revoke-key`, owner, { audit: 'key.revoked' })
   async revokeKey(@Body() { key }: KeyForm): Promise<ActionResult> {
     await this.requireOpenQuarantine();

@@ -42,7 +42,7 @@ export class AlertTests {
     const sendEvent = (event: 'test' | 'resolved') =>
       this.deliveries.post({ ...channel, kind }, alert, event, { id: `msg_${alert.id}_${event}`, timeZone });
     const outcome = (await sendEvent('test')) ?? { kind: 'delivered', text: '' };
-    // Resolves the test incident, which would otherwise alarm people until somebody closed it.
+    // Resolves the test incident, which would otherwise stay open until an operator closed it.
     if (kind === 'pagerduty' && outcome.kind === 'delivered') await sendEvent('resolved');
     return outcome;
   }

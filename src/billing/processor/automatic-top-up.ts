@@ -224,7 +224,7 @@ export class AutomaticTopUp {
             payment_method: cardId,
             off_session: true,
             confirm: true,
-            // Required if the account has payment methods that redirect. Nobody is redirected here: the owner is not
+            // Required if the account has payment methods that redirect. No redirect takes place here: the owner is not
             // present.
             return_url: this.processor.returnAddress('/dashboard/billing'),
             metadata,

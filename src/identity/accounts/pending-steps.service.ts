@@ -6,10 +6,7 @@ import { UserAccount } from '../user-account.entity';
 import { AccountTokens } from './account-tokens.service';
 import { revokeInvitesBy } from './invite.store';
 
-/**
- * Steps that a user has started and not finished. A change of credentials ends them, because somebody else might have
- * started them.
- */
+/** Steps that a user has started and not finished. A change of credentials ends them, as they might be an intruder's. */
 @Injectable()
 export class PendingSteps {
   constructor(

@@ -1,6 +1,6 @@
 import type { Tx } from '../../platform';
 
-/** One of the organisations, projects and accounts for which the user pays; undefined if there are none. */
+/** Organisation, project or account for which the user pays; undefined if there are none. */
 export async function findPaidObject(
   tx: Tx,
   userId: number,

@@ -75,7 +75,7 @@ function retryAfterOf(fault: Fault, status: number): number | undefined {
 }
 
 function headersOf(fault: Fault, requestId: string, status: number): Record<string, string> {
-  // One SDK family reads `request-id`, the other `x-request-id`.
+  // SDKs read either `request-id` or `x-request-id`.
   const headers: Record<string, string> = { 'x-request-id': requestId, 'request-id': requestId };
   const retryAfter = retryAfterOf(fault, status);
   if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter);

@@ -1,4 +1,4 @@
-/** One event of a stream. Its buffers are views: treat them as read-only. */
+/** Event of a stream. Its buffers are views: treat them as read-only. */
 export class SseEvent {
   event?: string;
   id?: string;

@@ -10,7 +10,7 @@ import { VisitorSession } from './visitor-session';
 interface InviteModel {
   readonly token: string;
   readonly invite: InviteDetails;
-  /** Email address of the signed-in user; null if nobody is signed in. */
+  /** Email address of the signed-in user; null without a session. */
   readonly viewer: string | null;
   readonly state: InviteDetails['state'] | 'other';
 }

@@ -52,7 +52,7 @@ export class MessagesStreamWatcher extends EventWatcher {
     return normaliseMessagesUsage(raw);
   }
 
-  /** A call starts with the name of the tool; redacted reasoning comes in one piece. */
+  /** A call starts with the name of the tool; redacted reasoning arrives complete. */
   private readBlock({ type, id, text, thinking, name, input, data }: JsonObject): void {
     if (type === 'tool_use') this.noteCall(id);
     this.countOutput(text);

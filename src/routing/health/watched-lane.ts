@@ -2,7 +2,7 @@ import { Breaker, type BreakerState, type BreakerOptions } from './breaker';
 import type { LaneRoute } from './lane-types';
 
 const MAX_KEY_BREAKERS = 1_000;
-/** Maximum number of remembered owners; a lane that fails for so many is open anyway. */
+/** Maximum number of remembered owners; a lane that fails for that many is open anyway. */
 const MAX_FAILED_OWNERS = 1_000;
 
 const severity: Record<BreakerState, number> = { closed: 0, 'half-open': 1, open: 2 };

@@ -140,7 +140,7 @@ export class PageRenderer {
   }
 }
 
-/** Differs per session, so that nobody can forge the mark in another user's page. */
+/** Differs per session, so that no visitor can forge the mark in another user's page. */
 const hostMarkOf = (session: string, { sessionSecret }: Settings): string =>
   createHmac('sha256', sessionSecret).update(`host mark ${session}`).digest('base64url').slice(0, 22);
 

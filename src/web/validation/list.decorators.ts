@@ -35,7 +35,7 @@ export const IsRepeatedText = (maxItems: number): PropertyDecorator =>
     MaxLength(256, { each: true }),
   );
 
-/** One address, a list, or a text with one address per line. */
+/** Single address, list of addresses, or text with one address per line. */
 export const IsEmailAddressList = (maxItems: number): PropertyDecorator =>
   applyDecorators(
     ConvertText((text) => [...new Set(text.split(/[\s,;]+/).filter((part) => part !== ''))]),

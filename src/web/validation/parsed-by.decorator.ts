@@ -3,7 +3,7 @@ import { Transform } from 'class-transformer';
 import { getMetadataStorage, ValidateBy } from 'class-validator';
 import { type BodyOf, type Definition, type InputField, FieldError, type Properties } from '../../kernel';
 
-/** What an absent, blank or null value of a parsed field means; without options, the field is required. */
+/** Meaning of an absent, blank or null value of a parsed field; without options, the field is required. */
 export interface AbsenceOptions {
   /** A blank text and null count as absent. */
   readonly optional?: boolean;

@@ -19,7 +19,7 @@ export interface ConnectDestination {
 /** Returns false to pause the socket. */
 export type ReadCallback = (memory: Buffer, count: number) => boolean;
 
-/** One buffer for all connections: each read is consumed before the next. */
+/** Buffer shared by all connections, since each read is consumed before the next. */
 const memory = Buffer.allocUnsafeSlow(READ_BYTES);
 
 const socketDefaults = {
