@@ -1,6 +1,5 @@
 import { AlertChannel } from './channels/alert-channel.entity';
 
-export { AlertChannel };
 export { AlertsModule } from './alerts.module';
 export { AlertWatch } from './alert-watch';
 export {
