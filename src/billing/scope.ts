@@ -1,4 +1,4 @@
-/** `user` is the monthly budget that the platform gives a user, `user_budget` the one that their organisation gives. */
+/** `user` is the monthly budget set by the platform, `user_budget` the one set by the user's organisation. */
 const scopeKinds = [
   'key',
   'project',

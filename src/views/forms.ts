@@ -80,7 +80,7 @@ export class PrintedForm {
     return this.errorOf(name);
   }
 
-  /** Returns the reason of the rejection, followed by the errors that no control has shown. */
+  /** Returns the reason for the rejection, followed by errors not shown next to a control. */
   banner(): Banner | null {
     if (this.refused === undefined) return null;
     const { text, code, errors } = this.refused;

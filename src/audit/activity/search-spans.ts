@@ -5,10 +5,7 @@ const FIRST_SPAN_MS = 2 * DAY_MS;
 /** Maximum growth factor from one span to the next. */
 const MAX_GROWTH = 16;
 
-/**
- * Splits a period into spans sized by the remaining time, from where a search begins. Returns the position where time
- * ran out; null if the complete period was searched.
- */
+/** Yields consecutive spans of a period in search order, each sized to fit the remaining time. */
 export function* searchSpans(
   period: TimeSpan,
   isDescending: boolean,

@@ -5,7 +5,7 @@ const PACKED_SIZE = (SIZE * (SIZE + 1)) / 2;
 const RIDGE = 60;
 export const PRIOR_WEIGHT = 4;
 
-/** Sums from which the coefficients of a ridge regression follow, independent of the order of learning. */
+/** Sufficient statistics of a ridge regression; the result does not depend on the order of the examples. */
 export interface LinearSums {
   /** The lower triangle of Σ w·x·xᵀ, row by row. */
   readonly products: Float64Array;

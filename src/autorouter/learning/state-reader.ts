@@ -83,7 +83,7 @@ async function stateRow(database: Database, organisationId: number): Promise<Lea
   return row ?? null;
 }
 
-/** Outcomes that were learned later under an id are stored in separate rows. */
+/** Merges rows with the same id: outcomes learned later are stored in a row of their own. */
 function joinOutcomes(examples: readonly StoredExample[]): StoredExample[] {
   const byId = new Map<string, StoredExample>();
   for (const example of examples) {

@@ -155,7 +155,7 @@ export class AutomaticTopUp {
     return { kind: 'charge', payment, customerId, cardId };
   }
 
-  /** A payment that the processor knows stays open until its event or a poll ends it. */
+  /** Once the processor has accepted a payment, only its event or a poll closes it. */
   private async resume(tx: Tx, open: OpenCharge, customerId: string | null): Promise<TriggerOutcome> {
     const { payment, isOld, cardId } = open;
     if (payment.intentId !== null) return null;

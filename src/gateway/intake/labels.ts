@@ -6,7 +6,7 @@ const MAX_END_USER_LENGTH = 256;
 const MAX_TAG_LENGTH = 64;
 const MAX_TAGS = 10;
 const MAX_PATH_LENGTH = 200;
-/** Property names with a meaning in JavaScript: code that copies labels would misbehave. */
+/** Names that JavaScript treats specially: copying them can change the prototype of an object. */
 const reservedNames: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 /** The caller's id of its end user. Cut rather than refused, as it does not change the response. */

@@ -24,6 +24,8 @@ export class DeliveredText {
   }
 }
 
-/** Signatures and citations belong to one response and cannot be compared. */
+/**
+ * Events that another lane would not reproduce. A response with one of them cannot be matched against its continuation.
+ */
 const isComparable = ({ type }: CanonicalEvent): boolean =>
   type !== 'reasoning-signature' && type !== 'citation' && type !== 'refusal' && type !== 'fault';

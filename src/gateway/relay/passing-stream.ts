@@ -16,10 +16,7 @@ import { StreamRepair } from './stream-repair';
 import { svcObject } from './svc-object';
 import { StreamEditor } from './stream-editor';
 
-/**
- * Stream between two sides of the same dialect. Forwards the supplier's bytes with the model's name replaced, svc
- * fields added to the usage event, and missing fields completed.
- */
+/** Stream whose caller and supplier use the same dialect. */
 export class PassingStream implements LaneStream {
   private readonly tap: StreamEditor;
   private readonly echo: JsonObject;

@@ -141,7 +141,7 @@ export class StreamEditor {
     const event = parseEvent(text);
     if (event === null) {
       const trimmed = text.trim();
-      // A partial event at the end is not read; `finish` decides about a broken stream.
+      // Ignores a truncated last event; `finish` handles interrupted streams.
       if (trimmed === '' || (!complete && trimmed !== '[DONE]')) return;
       this.sawEvent = true;
       if (!watcher.watchText(trimmed))

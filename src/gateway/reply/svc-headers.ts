@@ -64,7 +64,7 @@ export function settledHeaders(facts: CallSummary): Record<string, string> {
   };
 }
 
-/** Limits for reported and recorded field names, as callers choose them. */
+/** Limits on field names in headers and records, because callers control these names. */
 const MAX_REPORTED_NAMES = 20;
 const MAX_REPORTED_NAME_LENGTH = 64;
 const MAX_RECORDED_NAMES = 200;

@@ -1,7 +1,7 @@
 import { formatEvent, type JsonFields } from '../../kernel';
 import { isRecord } from '../../protocol';
 
-/** Events of a stored response as its stream would have had them, without those up to number `after`. */
+/** Rebuilds the stream events of a stored response that follow number `after`. */
 export function replayEvents(response: JsonFields, after = -1): string {
   const events = [...eventsOf(response)].map(([type, fields], number) => ({
     place: number,

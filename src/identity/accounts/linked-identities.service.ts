@@ -106,7 +106,7 @@ export class LinkedIdentities {
     await tx.getRepository(LinkedIdentity).insert({ issuer, subject, userId, email: email ?? '' });
   }
 
-  /** A provider that decides on roles does so at every sign-in; it neither creates nor removes a platform owner. */
+  /** A provider that assigns roles does so at every sign-in; it can neither grant nor revoke platform owner. */
   private async applyRole(tx: Tx, userId: number, { role, issuer }: ProvenIdentity): Promise<void> {
     if (role === null) return;
     await lockRoles(tx);

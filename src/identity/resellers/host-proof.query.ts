@@ -47,7 +47,10 @@ export async function lockHostProof(
   return row;
 }
 
-/** True if the host is proven: for the user's organisation, whose proof is then locked, or for any without a user. */
+/**
+ * With a user, checks that their organisation has proven the host, and locks the proof. Without one, any organisation's
+ * proof counts.
+ */
 export async function isProvenPortal(
   tx: Pick<Tx, 'query'>,
   host: string,

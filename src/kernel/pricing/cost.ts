@@ -62,7 +62,7 @@ function ratesIn(price: PriceRates, modes: ModeSet): readonly TokenRates[] {
   return modeRates.length === 0 ? [price] : modeRates;
 }
 
-/** An advisor without a price costs as much as the most expensive model of the price. */
+/** An advisor model without its own rates is charged at the highest rates of this price. */
 function ratesOfPart(
   { model }: Pick<UsagePart, 'model'>,
   price: PriceRates,

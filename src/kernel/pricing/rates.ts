@@ -10,7 +10,9 @@ import {
 } from '../usage';
 import { type BucketRates, FLAT_RATES, type FlatRates, TOKEN_RATES, type TokenRateName } from './rate-table';
 
-/** Rates of the entire request above this many input tokens; null keeps the rate below the tier. */
+/**
+ * Applies to the entire request once it exceeds this many input tokens. A null rate falls back to the next lower tier.
+ */
 type PriceTier = Readonly<Record<TokenRateName, bigint | null>> & { readonly aboveInputTokens: number };
 
 export interface TokenRates extends BucketRates {

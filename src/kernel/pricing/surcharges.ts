@@ -18,7 +18,7 @@ export interface RecordedFee extends Surcharge {
   readonly cost_nano?: string;
 }
 
-/** Amount that each fee adds to the cost of a usage; with the cost without fees, the amounts sum to the charge. */
+/** Splits the charge by fee: the cost without fees plus these amounts is the charge. */
 export function feeLines(
   usage: UsageCounts,
   rates: PriceRates,

@@ -33,7 +33,7 @@ export interface ParallelState {
 export class RateLimiter {
   constructor(private readonly windows: RateWindows) {}
 
-  /** Takes one request of the key's minute, if available: synchronously on a single node. */
+  /** Counts a request against the key's rate per minute if any is left. Synchronous if there is only one node. */
   take(caller: RateLimitedKey): MaybePromise<RateVerdict> {
     return this.windows.take(windowOf(caller));
   }

@@ -91,7 +91,9 @@ export class SettingsModel {
   }
 }
 
-/** Members are informed as well; null, so no card, if there is nothing to show or decide. */
+/**
+ * Card about telemetry content, also shown to members who cannot change it. Null if there is nothing to show or decide.
+ */
 function telemetryContentModel(
   { organisation, isOn, isAllowed }: ContentConsent,
   role: UserRole,

@@ -88,7 +88,7 @@ export interface StreamWatcher {
   /** A member that the last event should repeat and does not. */
   readonly omitted: OmittedMember | null;
   readonly calls: ReadonlySet<string>;
-  /** Signed or encrypted reasoning, readable only by its author. */
+  /** Signatures or ciphertext of reasoning that only the issuing supplier can use. */
   readonly seals: readonly string[];
   readonly stored: ReadonlyMap<string, StoredContentKind>;
   readonly toolUses: ToolUseTracker;

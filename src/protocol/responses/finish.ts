@@ -7,7 +7,7 @@ const UNIFIED: Readonly<Record<string, UnifiedFinish>> = {
   content_filter: 'content-filter',
 };
 
-/** The reason of an incomplete response, otherwise its status. */
+/** Why the response is incomplete; otherwise its status. */
 export function readFinish(response: unknown): Finish {
   const status = pick(response, 'status');
   const reason = pick(response, 'incomplete_details', 'reason');

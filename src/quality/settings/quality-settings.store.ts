@@ -66,7 +66,7 @@ export class QualitySettingsStore {
         [owner.organisationId, owner.keyId, JSON.stringify(defined)],
       );
       await applyToSamples(tx, owner, after);
-      // Drops the automatic choice of a judge when an owner names one or removes the name.
+      // Deletes the automatically chosen judge if the owner sets or clears `judge_model`.
       if (after.judge_model !== before.judge_model)
         await tx.query('DELETE FROM quality_judge WHERE organisation_id = $1', [owner.organisationId]);
       await this.activity.write(tx, {

@@ -118,7 +118,7 @@ export class SupplierClient {
   }
 }
 
-/** A style reads refusals; a failed response of a dialect has its own error format. */
+/** Errors in the dialect's own format; a style reads refusals that are specific to a supplier. */
 const dialectError = (dialect: WireDialect, body: unknown): SupplierError | undefined =>
   dialect === 'responses' || dialect === 'messages' ? dialects[dialect].readError(body) : undefined;
 

@@ -62,7 +62,7 @@ export function describeExtension(path: string, options: KitOptions = {}): void 
   });
 }
 
-/** Skips no check of an unreadable extension: its first test reports why. */
+/** Skips no check if the extension cannot be read, so that the first one fails with the reason. */
 const skipReason = (check: KitCheck, kit: Kit): string | null =>
   kit.read() === null ? (check.skip?.(kit) ?? null) : null;
 

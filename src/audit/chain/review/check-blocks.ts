@@ -14,7 +14,7 @@ export interface BlocksToCheck {
   readonly lines: ReadonlyMap<number, string>;
   /** Accepted signing keys; null accepts every key. */
   readonly signers: readonly Buffer[] | null;
-  /** Last block that retention emptied, according to its log entry. */
+  /** Number of the last block whose content retention deleted, according to its log entry. */
   readonly forgottenUpTo: number;
 }
 

@@ -30,7 +30,7 @@ export class ChunkedBody {
   private state: State = 'size';
   private size = 0;
   private digits = 0;
-  /** Text outside the chunks: that of the current line, and of all trailers. */
+  /** Chunk-size line or trailers read so far. */
   private line = '';
   private trailers = 0;
   private piece: Buffer | null = null;

@@ -15,7 +15,7 @@ export class PooledCall implements SupplierCall {
   private current: SupplierCall | null = null;
   private reason: Error | null = null;
   private tries = 0;
-  /** True between two tokens, when there is no call to abort. */
+  /** True while switching to the next OAuth token, when no call is in flight. */
   private isBetweenTokens = false;
 
   constructor(

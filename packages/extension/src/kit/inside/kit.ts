@@ -18,7 +18,7 @@ const MAX_CALL_MS = 30_000;
 export interface KitCheck {
   readonly topic: string;
   readonly name: string;
-  /** Why the check has nothing to test in this extension; null if it has. */
+  /** Reason to skip the check for this extension; null if it applies. */
   skip?(kit: Kit): string | null;
   run(kit: Kit): Promise<void>;
 }
