@@ -255,11 +255,9 @@ test('an email without recipients is not reported as delivered', async () => {
   ]);
   // The role has a member now.
   await fixture.portal.person('org_owner', { organisationId: organisation });
-  expect((await fixture.portal.post(administrator, `${ALERTS_PATH}/channels/${channel}/test`)).body).toEqual(
-    {
-      ...{ ok: true, id: channel, answer: 'mails: 1' },
-    },
-  );
+  expect((await fixture.portal.post(administrator, `${ALERTS_PATH}/channels/${channel}/test`)).body).toEqual({
+    ...{ ok: true, id: channel, answer: 'mails: 1' },
+  });
 });
 
 test('a test message shows the response of the receiver and is logged', async () => {

@@ -173,9 +173,9 @@ test('rules set thresholds, disable checks and mute alerts until a date', async 
   ] as const)
     expect(await submitRule(body)).toMatchObject({ status: 422, body: { param } });
   expect((await submitRule({ enabled: true, first: 50, second: 80 })).status).toBe(200);
-  expect(
-    (await fixture.portal.post(owner, `${ALERTS_PATH}/rules/disk-low`, { enabled: false })).status,
-  ).toBe(404);
+  expect((await fixture.portal.post(owner, `${ALERTS_PATH}/rules/disk-low`, { enabled: false })).status).toBe(
+    404,
+  );
   await spend(scope, 0n);
 });
 
@@ -374,7 +374,5 @@ test('channels of another organisation return 404', async () => {
       (await fixture.portal.post(otherOwner, `${ALERTS_PATH}/channels/${channel!.id}/${action}`, form))
         .status,
     ).toBe(404);
-  expect((await fixture.portal.get(otherOwner, `${ALERTS_PATH}/channels`)).text).not.toContain(
-    'our webhook',
-  );
+  expect((await fixture.portal.get(otherOwner, `${ALERTS_PATH}/channels`)).text).not.toContain('our webhook');
 });
