@@ -52,7 +52,7 @@ export async function measureTelemetry(
   receiver.server.closeAllConnections();
   receiver.server.close();
   const ratioFigure = (name: string, baseline: string, must: number): GatewayFigure => ({
-    what: `telemetry, ${name}: CPU/request × ${baseline === 'off' ? 'without it' : 'before there was any'}`,
+    what: `telemetry, ${name}: CPU/request × ${baseline === 'off' ? 'telemetry off' : 'a build without telemetry'}`,
     unit: '×',
     must,
     measured: spreadOf(ratios(cost[name]!, cost[baseline]!)),

@@ -141,7 +141,7 @@ export function isReachable(role: UserRole, relation: Relation, path: string, id
   if (id === 'org_id') return relation !== 'foreign' || role.startsWith('platform_');
   const isAdministration = administrationPaths.some((beginning) => path.startsWith(beginning));
   if (!isAdministration) return relation === 'own';
-  // A department administrator sees only own projects and those of which they are a member.
+  // Department administrators see only the projects that they own or are a member of.
   if (role === 'department_admin' && id === 'project_id') return relation === 'own';
   return reach[role].includes(relation);
 }

@@ -93,7 +93,7 @@ export async function completeHandOff(world: World): Promise<{ path: string; bin
     location: redirect.headers.get('location') ?? '',
     cookies,
   });
-  expect(answer.headers.get('location') === '/login/hand-off', 'the person is asked first');
+  expect(answer.headers.get('location') === '/login/hand-off', 'the user has to agree first');
   const client = world.anonymous.with({ cookie: cookiesOf(answer) });
   const { text } = await client.get('/login/hand-off', { headers: { accept: 'text/html' } });
   const state = /name="state" value="([\w-]+)"/.exec(text)?.[1] ?? '';

@@ -144,7 +144,7 @@ export class RestoreFixture {
     });
   }
 
-  /** Enables scheduled backups and stops watching records, of which there may be many. */
+  /** Enables scheduled backups and stops watching records, whose number can be large. */
   async startScheduled(): Promise<void> {
     await this.witness.stop();
     await this.node.stop();

@@ -111,14 +111,21 @@ export function oneTimeCredential(kind: CredentialKind, secret: CredentialSecret
 
 /** Last four characters of the secret; empty if they would reveal a large part of it. */
 export function hintOf(credential: Credential): string {
-  const visibleText = {
-    bearer: (it: BearerCredential) => it.token,
-    header: (it: HeaderCredential) => it.value,
-    sigv4: (it: SigningCredential) => it.accessKeyId,
-    'oauth-pool': (it: TokenCredential) => it.account ?? it.accessToken,
-  };
-  const text = visibleText[credential.kind](credential as never);
+  const text = visibleTextOf(credential);
   return text.length >= 12 ? text.slice(-4) : '';
+}
+
+function visibleTextOf(credential: Credential): string {
+  switch (credential.kind) {
+    case 'bearer':
+      return credential.token;
+    case 'header':
+      return credential.value;
+    case 'sigv4':
+      return credential.accessKeyId;
+    case 'oauth-pool':
+      return credential.account ?? credential.accessToken;
+  }
 }
 
 export interface SecretAddress {

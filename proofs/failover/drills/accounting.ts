@@ -47,7 +47,7 @@ export const accounting: FailoverDrill = {
         ...(await findAccountMismatches(context.testbed, scene, answer)),
       ];
       expectSame(mismatches, 'model', answer.models, [scene.upstream(BACKUP)]);
-      if (tries > 6) mismatches.push(`a was asked ${tries} times`);
+      if (tries > 6) mismatches.push(`supplier a received ${tries} requests`);
       const expectation = 'the answer, its tokens, price and record are b’s by name; a at most 6 times';
       report.add(
         '',

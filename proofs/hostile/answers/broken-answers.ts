@@ -54,7 +54,7 @@ export async function proveBrokenAnswers(findings: Findings, egressRoute: Egress
   transport.close();
   server.close();
   expectNone(findings, 'broken answers that were taken for whole ones', accepted, plays.length);
-  expectNone(findings, 'broken answers that were told as something else', mixedUp, plays.length);
+  expectNone(findings, 'broken responses that were reported as another error', mixedUp, plays.length);
   expectNone(findings, 'calls behind them that did not get their own answer', lostCalls, plays.length);
 }
 

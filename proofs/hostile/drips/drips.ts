@@ -57,7 +57,7 @@ export async function proveDrips(findings: Findings): Promise<void> {
   }
 }
 
-/** Every operation of the specification, including those not implemented yet. */
+/** Every operation of the contract, as method and path. */
 function operations(): string[] {
   const contractFile = JSON.parse(readFileSync(contract, 'utf8')) as {
     operations: { method: string; path: string }[];

@@ -52,7 +52,7 @@ export async function proveFuzz(findings: Findings, options: FuzzOptions): Promi
   }
 }
 
-/** Routes not implemented yet are skipped; a contract route without a shape here is a failure. */
+/** Shapes whose route is served. An unserved shape and a contract route without a shape are failures. */
 async function servedShapes(findings: Findings, testbed: HostileTestbed): Promise<RequestShape[]> {
   const found: RequestShape[] = [];
   for (const shape of shapes) if (await isServed(testbed, shape.method, pathOf(shape))) found.push(shape);

@@ -22,7 +22,7 @@ export const fullDisk: OutageDrill = {
   async run(context) {
     const diskLimit = createDiskLimit(join(context.testbed.postgres.folder, 'disk'));
     if (diskLimit.fallbackReason !== undefined)
-      context.report.skip('A full file system of the journal', diskLimit.fallbackReason);
+      context.report.skip('Full journal file system', diskLimit.fallbackReason);
     let node: GatewayProcess | undefined;
     try {
       node = await context.testbed.startNode('disk');

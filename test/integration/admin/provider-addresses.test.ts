@@ -146,14 +146,13 @@ describe('The provider connection test', () => {
 
   test('times out after ten seconds', async () => {
     supplier.answer = { body: '{"choices":', rest: '[]}' };
-    const startedAt = Date.now();
     const answer = await fetch(`${fixture.app.url}${PROVIDERS}/test`, {
       method: 'POST',
       headers: { ...fixture.admin.headers, 'content-type': 'application/json' },
       body: JSON.stringify({ upstream_model: 'm', provider_id: providerId }),
     });
     expect(await answer.json()).toMatchObject({ ok: false, failure: 'timeout' });
-    expect(Date.now() - startedAt).toBeLessThan(40_000);
+    // The supplier has not sent the rest of its response, so only the timeout can have ended the request.
     supplier.resume();
   });
 });

@@ -196,7 +196,7 @@ const answerRows: readonly SpecificationRow[] = [
   row(SECTION, '`object` is `chat.completion`', async (world) => {
     same(at(await chatJson(world), 'object'), 'chat.completion', 'object');
   }),
-  row(SECTION, '`model` is the model that was asked', async (world) => {
+  row(SECTION, '`model` names the requested model', async (world) => {
     same(at(await chatJson(world), 'model'), 'spec-chat', 'model');
   }),
   row(SECTION, '`choices[].index` is a whole number from 0 on', async (world) => {

@@ -72,7 +72,7 @@ export async function sendAndCapture(
   const text = uniqueWord();
   await ok(sendRequest(world, path, bodyOf(text)));
   const upstreamRequest = (await (await world.suppliers()).requestsWith(text)).at(-1);
-  if (upstreamRequest === undefined) throw new Error('no supplier was asked');
+  if (upstreamRequest === undefined) throw new Error('no supplier received a request');
   return upstreamRequest;
 }
 

@@ -58,7 +58,7 @@ const embeddingRows: readonly SpecificationRow[] = [
   row('4.5', '`object` is `list`', async (world) => {
     same(at(await okJson(sendEmbedding(world)), 'object'), 'list', 'object');
   }),
-  row('4.5', '`model` is the model that was asked', async (world) => {
+  row('4.5', '`model` names the requested model', async (world) => {
     same(at(await okJson(sendEmbedding(world)), 'model'), 'spec-embed', 'model');
   }),
   row('4.5', '`data[].object` is `embedding`', async (world) => {
@@ -136,7 +136,7 @@ const rerankRows: readonly SpecificationRow[] = [
     await expectRejected(sendRerank(world, { documents: 'one' }), 400, 'invalid_request', 'documents');
     same((await sendRerank(world, { documents: [7] })).status, 400, 'status');
   }),
-  row('4.6', '`model` is the model that was asked', async (world) => {
+  row('4.6', '`model` names the requested model', async (world) => {
     same(at(await okJson(sendRerank(world)), 'model'), 'spec-rerank', 'model');
   }),
   row('4.6', '`results[].index` is the original position, each once', async (world) => {

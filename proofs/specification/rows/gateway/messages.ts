@@ -193,7 +193,7 @@ const bodyRows: readonly SpecificationRow[] = [
       'fields',
     );
   }),
-  row(SECTION, 'a model behind a supplier of the chat style is asked in that style', async (world) => {
+  row(SECTION, 'a model of a supplier with the chat API format receives chat requests', async (world) => {
     const upstreamRequest = await sendAndCapture(world, messages, (text) =>
       messagesOf(text, { model: 'spec-chat', stop_sequences: ['END'] }),
     );

@@ -279,7 +279,7 @@ async function newProject(world: World, organisationId: number, creator: PortalU
   return name;
 }
 
-/** Those of the projects that the user sees. */
+/** Projects of the given ones that the user can see. */
 async function visibleProjects(person: PortalUser, names: readonly string[]): Promise<string[]> {
   const visible = await Promise.all(
     names.map(async (name) =>
